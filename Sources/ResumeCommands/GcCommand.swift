@@ -7,14 +7,18 @@ struct GcCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "gc",
         abstract: "Apply the limits: remove expired, then old entries.",
+        usage: "resumectl gc [--store <dir>] [--max-size <size>] [--max-age <time>] [--stale] [<options>]",
         discussion: """
             The default limits are 16GiB and 30 days, or store-max-size and store-max-age in the configuration file. \
             Entries that are in use or pinned are kept. Data files that belong to no entry are removed as well; in a \
             large store, each run looks for them in another part.
 
+            --stale removes only what get may remove when it needs room: data that newer data replaces, entries not used \
+            for a day, and unfinished downloads not used for seven days.
+
             EXAMPLE:
               resumectl gc --max-size 10GB --max-age 7d
-              resumectl gc --quiet     # in a crontab
+              resumectl gc --stale --quiet     # in a crontab
             """)
 
     @OptionGroup var storeOptions: StoreOptions
@@ -31,6 +35,9 @@ struct GcCommand: ContextCommand {
         transform: TimeSpan.argument)
     var maxAge: TimeSpan?
 
+    @Flag(name: .long, help: "Remove only what get may remove when it needs room.")
+    var stale = false
+
     @Flag(
         name: .long,
         help: "Compare all data files with all entries, not only a few thousand from where the last run stopped.")
@@ -46,7 +53,9 @@ struct GcCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let done = try await context.withExistingStore(storeOptions.store, limits: storeOptions) { store in
+        let done = try await context.withExistingStore(
+            storeOptions.store, limits: storeOptions, configuring: { if stale { $0.eviction = .stale } }
+        ) { store in
             var report = try await store.collect(
                 maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
                 // One object cannot be printed in parts.

@@ -77,7 +77,7 @@ struct ResumeCommand: ContextCommand {
         let get = try get(connections: min(chosen.connections, DownloadRequest.mostConnections))
         let reporter = GetReporter(command: get, context: context)
         reporter.expect(chosen.count, running: chosen.count)
-        try await get.withDownloader(for: chosen.count, context) { downloader, spare, rates in
+        try await get.withDownloader(for: chosen.count, context, reporter) { downloader, spare, rates in
             let board = try await downloader.store.openJobs()
             let run = JobRun(
                 get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare,

@@ -111,6 +111,7 @@ package struct CrashSweep: Sendable {
         try await worker.prepare()
         let faults = faults ?? (kind == .plain ? [.death] : [.death, .powerCut])
         let counts = try await countCalls(worker, of: faults, &line)
+        let stride = stride * worker.workflow.thinning
         let first = 1 + Int(seed) % stride
         for number in point.map({ $0...$0 }) ?? 1...max(counts.max() ?? 1, 1) {
             for (fault, count) in zip(faults, counts) where number == point || number <= count {

@@ -126,6 +126,7 @@ struct PointVisit {
         }
         try await getAll(entries, facts, delivered)
         try await cleanUp()
+        try await getWithoutStore()
     }
 
     /// Restores the prepared state.
@@ -264,6 +265,16 @@ struct PointVisit {
         }
         let safe = point.isPowerCut ? durable : written
         result.expect(safe - kept <= bound, "\(safe) bytes were safe, and only \(kept) were kept")
+    }
+
+    /// Without a store, the files that it has delivered are still those of the server, and not refused.
+    private mutating func getWithoutStore() async throws {
+        // Ranges and server names are other files to a new store, and those of others are not delivered by this program.
+        guard workflow.selection == nil, !workflow.replacesFile else { return }
+        try FileManager.default.removeItem(atPath: site.store)
+        let run = try await site.run(worker.get(workflow.files), afterCut: point.isPowerCut)
+        result.expect(run.ending == .exited(0), "get without the store ended with \(run.ending): \(run.errors)")
+        _ = try checkDestinations(atCrash: false)
     }
 
     /// Nothing is left of a delivered file: no row, no blob, no other link beside a destination.

@@ -70,6 +70,7 @@ struct Worker: Sendable {
         case .nothing: break
         case .held(let length):
             try await hold(length, of: workflow.fillsDisk ? Array(workflow.files.dropFirst()) : workflow.files)
+            if workflow.fillsDisk { try age() }
         case .heldOfOlder(let length):
             let older = workflow.files.map { file in
                 ServedFile(name: file.name, length: file.length, seed: file.seed + Workflow.older, etag: "\"v0\"")
@@ -106,6 +107,13 @@ struct Worker: Sendable {
             try await site.clear()
         }
         throw SweepFailure("too little of what was sent is held")
+    }
+
+    /// Makes what is stored so old that `get` may remove it.
+    private func age() throws {
+        let connection = try Connection.open(path: "\(site.store)/store.sqlite")
+        try connection.execute("UPDATE download SET used_at = used_at - 8 * 86400000")
+        _ = try connection.checkpoint(.truncate)
     }
 
     private func damage() async throws {

@@ -57,10 +57,12 @@ struct Workflow: Sendable {
     var deliversElsewhere = false
     /// Whether a file with the first one's name already exists.
     var replacesFile = false
-    /// Whether the disk has room for the first file only if the others, which are idle, are removed.
+    /// Whether the disk has room for the first file only if the others, which have not been used for days, are removed.
     var fillsDisk = false
     /// The number of connections for each file.
     var connections = 1
+    /// Only one in this many of the points of a sweep is visited.
+    var thinning = 1
     /// The faults that always apply.
     var rules = ""
     /// The wanted range of the file, with `--range`.
@@ -107,6 +109,9 @@ extension Workflow {
             Workflow(
                 name: "small-batch-replacing", files: (0..<20).map { file("next\($0)", 8_000, 70 + UInt64($0)) },
                 replacesFile: true, rules: "fdatasync@/blobs/#:delay=400000:1"),
+            Workflow(
+                name: "small-batch-256", files: (0..<256).map { file("mite\($0)", 2_000, 100 + UInt64($0)) },
+                thinning: 16, rules: "fdatasync@/blobs/#:delay=400000:1"),
             Workflow(name: "small-replacing", files: [file("replaced", 70_000, 16)], replacesFile: true),
             Workflow(name: "small-elsewhere", files: [file("away", 70_000, 17)], deliversElsewhere: true),
             Workflow(name: "resume", files: [file("resume", 3 * mebibyte, 4)], preparation: .held(3 * mebibyte / 2)),

@@ -38,6 +38,47 @@ struct FullDiskTests {
         }
     }
 
+    @Test("E6: a body without a length leaves room for the store; get collects what is stale, and refuses otherwise")
+    func endless() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["disk"])
+            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder["disk"])
+            do {
+                try await Self.fillWithEndlessBody(folder)
+            } catch {
+                try await Shell.run("umount", "--lazy", folder["disk"])
+                throw error
+            }
+            try await Shell.run("umount", folder["disk"])
+        }
+    }
+
+    private static func fillWithEndlessBody(_ folder: TemporaryFolder) async throws {
+        let server = try await OriginServer.start { request in
+            var file = Resource(
+                Content(length: request.path == "/endless" ? 40_000_000 : 3_000_000, seed: 1), etag: "\"v1\"")
+            if request.path == "/endless" { file.framing = .chunked(size: 50_000) }
+            return .file(file, for: request)
+        }
+        let variables = ["RESUMECTL_STORE": folder["disk/store"], "no_proxy": "127.0.0.1"]
+        func run(_ arguments: String...) async throws -> Shell.Outcome {
+            try await Shell.outcome(Resumectl.path, arguments, environment: variables)
+        }
+        let endless = try await run("get", "\(server.baseURL)/endless", "-o", folder["endless"])
+        #expect(endless.status == 74 && endless.errors.contains("'resumectl purge KEY'"), "\(endless.errors)")
+        // The unfinished download is not stale.
+        let refused = try await run("get", "\(server.baseURL)/file", "-o", folder["file"])
+        #expect(refused.status == 74 && refused.errors.contains("gc --max-size SIZE"), "\(refused.errors)")
+        #expect(try await run("jobs").output.contains("endless"))
+        try await Shell.run(
+            "sqlite3", folder["disk/store/store.sqlite"], "UPDATE download SET used_at = used_at - 8 * 86400000")
+        // Another program fills the rest of the disk.
+        _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
+        let got = try await run("get", "\(server.baseURL)/file", "-o", folder["file"])
+        #expect(got.status == 0 && got.errors.contains("removed \(server.baseURL)/endless"), "\(got.errors)")
+        try await server.stop()
+    }
+
     private static func refuse(_ folder: TemporaryFolder) async throws {
         let content = Content(length: 3_000_000, seed: 1)
         let server = try await OriginServer.start { request in

@@ -41,11 +41,11 @@ extension GetCommand {
                     try await rates.watching { try await write(output, over: transport, limiting: rates) }
                 }
             }
-            return try await withDownloader(for: 1, context) { downloader, _, rates in
+            return try await withDownloader(for: 1, context, reporter) { downloader, _, rates in
                 try await write(output, over: downloader.transport, through: downloader, limiting: rates)
             }
         }
-        try await withDownloader(for: count, context) { downloader, spare, rates in
+        try await withDownloader(for: count, context, reporter) { downloader, spare, rates in
             let programs = Programs(self.programs)
             let start = try await list.fetchChecksums(
                 for: first, with: programs, limiting: rates, over: downloader.transport)
@@ -83,14 +83,26 @@ extension GetCommand {
     /// - Parameters:
     ///   - count: The number of downloads.
     ///   - context: The streams and the environment.
+    ///   - reporter: Reports what is removed to make room; nil if nothing else is reported.
     ///   - body: Receives how many small files may be waiting for their delivery, and the rate limits.
     /// - Throws: The errors of `body`; ``CommandFailure`` if there is no transport.
     func withDownloader(
-        for count: Int, _ context: CommandContext,
+        for count: Int, _ context: CommandContext, _ reporter: GetReporter? = nil,
         _ body: (Downloader, _ mostDelivered: Int, RateControl) async throws -> Void
     ) async throws {
         try await withTransport(for: count, context) { transport, spare in
-            try await context.withStore(storeOptions.store, creating: true, limits: storeOptions) { store in
+            try await context.withStore(
+                storeOptions.store, creating: true, limits: storeOptions,
+                configuring: { configuration in
+                    configuration.eviction = storeOptions.storeMaxSize == nil ? .stale : .staleWithinLimit
+                    let say = reporter?.mention ?? context.say
+                    configuration.onCollection = { report, _ in Rendering.losses(in: report).forEach(say) }
+                    configuration.onWaitForSpace = { key in
+                        reporter?.note("\(Redaction.key(key)): waiting for room within the limit (--store-max-size)")
+                    }
+                }
+            ) { store in
+                try await store.makeRoomForRecords()
                 let rates = RateControl(each: load.limitRate, total: load.totalRate, store: store.path)
                 let downloader = Downloader(store: store, transport: transport)
                 try await rates.watching { try await body(downloader, spare, rates) }

@@ -153,6 +153,9 @@ final class GetReporter: Sendable {
         if !json { say(line) }
     }
 
+    /// Prints a message that is not about one of the downloads, even if only errors are printed.
+    func mention(_ line: String) { say(line, isError: true) }
+
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         if let display { display.say(line) } else { context.say(line) }

@@ -27,6 +27,8 @@ final class InputFile {
     /// Lines that have been read and not returned.
     private var lines: [Line] = []
     private var isAtEnd = false
+    /// The number of bytes that may still be read.
+    private var longest = Int.max
 
     /// Opens a file.
     ///
@@ -50,9 +52,12 @@ final class InputFile {
 
     /// Reads all lines of a file.
     ///
-    /// - Throws: ``CommandFailure`` as ``init(_:)`` and ``next(most:until:)``.
+    /// - Throws: ``CommandFailure`` as ``init(_:)`` and ``next(most:until:)``; if the file is too long to be kept in
+    ///   memory.
     static func lines(of path: String) throws(CommandFailure) -> [Line] {
-        try InputFile(path).next(most: .max) { false }
+        let file = try InputFile(path)
+        file.longest = 16 << 20
+        return try file.next(most: .max) { false }
     }
 
     /// Calls a closure with each line of a file that has been fetched, except those of fewer bytes.
@@ -104,6 +109,8 @@ final class InputFile {
         if count < 0, errno == EINTR { return }
         guard count >= 0 else { throw Self.failure(name, errno) }
         isAtEnd = count == 0
+        longest -= count
+        guard longest >= 0 else { throw CommandFailure(.usage, "\(name) is too long, or not a text file") }
         rest += buffer.prefix(count)
         var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let last = isAtEnd ? [] : parts.removeLast()

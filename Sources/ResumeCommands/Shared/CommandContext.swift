@@ -174,10 +174,12 @@ package struct CommandContext: Sendable {
     ///
     /// - Returns: The result of the body; nil if the store does not exist yet.
     func withExistingStore<Result>(
-        _ option: String?, limits: StoreOptions? = nil, _ body: (DownloadStore) async throws -> Result
+        _ option: String?, limits: StoreOptions? = nil,
+        configuring: (inout DownloadStore.Configuration) -> Void = { _ in },
+        _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result? {
         do {
-            return try await withStore(option, limits: limits, body)
+            return try await withStore(option, limits: limits, configuring: configuring, body)
         } catch let error as StoreError where error.code == .noStore {
             return nil
         }
@@ -189,6 +191,7 @@ package struct CommandContext: Sendable {
     /// Opens the store and closes it after the body, even if that throws.
     func withStore<Result>(
         _ option: String?, creating: Bool = false, limits: StoreOptions? = nil,
+        configuring: (inout DownloadStore.Configuration) -> Void = { _ in },
         _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result {
         var configuration = DownloadStore.Configuration()
@@ -202,6 +205,7 @@ package struct CommandContext: Sendable {
             guard entries >= Self.manyEntries, told.exchange(tenth, ordering: .relaxed) != tenth else { return }
             say("converting the store to a newer format: \(converted) of \(entries) entries")
         }
+        configuring(&configuration)
         let path = try storePath(option)
         let store: DownloadStore
         do {

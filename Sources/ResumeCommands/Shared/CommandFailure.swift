@@ -57,7 +57,7 @@ struct CommandFailure: Error {
                 case .notAStore, .damaged, .newerStore: .damaged
                 case let code where code.isOfDestination: .cannotCreate
                 case .holdsMore: .refused
-                case .inUse, .busy, .superseded, .heldBytesDiffer, .surplusBytes: .tryAgain
+                case .inUse, .busy, .superseded, .overLimit, .heldBytesDiffer, .surplusBytes: .tryAgain
                 default: .io
                 }
             self.init(status, error.shown)

@@ -12,8 +12,13 @@ extension StoreError.Remedy {
         case .repair: "Run 'resumectl verify --repair' to remove it and keep the rest, or move the folder away."
         case .verify: "Run 'resumectl verify' to check the database."
         case .freeSpace: "Free some space. 'resumectl list --sort size' shows what the store contains."
+        case .limit:
+            "'resumectl purge KEY' removes the data of one download, 'resumectl gc --max-size SIZE' that of the least "
+                + "recently used ones, and --store-max-size sets the limit."
         case .localDisk: "Choose a folder on a local disk with --store or RESUMECTL_STORE."
-        case .otherDisk: "Free some space, or choose a store on another disk with --store."
+        case .otherDisk:
+            "Free some space: 'resumectl purge KEY' removes the data of one download, 'resumectl gc --max-size SIZE' "
+                + "that of the least recently used ones. Or choose a store on another disk with --store."
         case .writableStore: "This user may not write there. Run as the owner, or choose another store with --store."
         case .createStore: "Choose another folder with --store, or create a store with 'resumectl get'."
         case .continueOrRemove:

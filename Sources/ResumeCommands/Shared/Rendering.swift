@@ -142,6 +142,15 @@ enum Rendering {
         return "[\(cells.joined())]"
     }
 
+    /// Returns a line about each removed entry.
+    static func losses(in report: RemovalReport) -> [String] {
+        report.removed.filter { $0.bytes > 0 }.map { removed in
+            let job = removed.jobDestination.map { "; its download to \(Printable.escaped($0)) starts over" } ?? ""
+            return
+                "removed \(Redaction.key(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)\(job)"
+        }
+    }
+
     /// Prints what was removed or kept, one line each.
     static func show(_ report: RemovalReport, dryRun: Bool, _ context: CommandContext) {
         let verb = dryRun ? "would remove" : "removed"

@@ -156,12 +156,13 @@ private final class BodyFlow: Sendable {
     }
 
     private func take(_ bytes: RawSpan) throws -> Bool {
+        // Before it is written, since a reader may get it at once.
+        if let limit = request.maximumLength, let end = segment.end(after: bytes.byteCount), end > limit {
+            throw DownloadError(.tooLarge, .tooLarge(receiving: end, limit: limit))
+        }
         let mayGoOn = try segment.append(bytes)
         digest?.advance(to: segment.held)
         if contentDigest != nil { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
-        if let limit = request.maximumLength, segment.held > limit {
-            throw DownloadError(.tooLarge, .tooLarge(receiving: segment.held, limit: limit))
-        }
         return pace.allowsMore(after: bytes.byteCount) && mayGoOn
     }
 

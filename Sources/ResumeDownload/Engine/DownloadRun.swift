@@ -135,6 +135,10 @@ extension DownloadRun: RequestClient {
         guard let use = verdict.continuation else { return }
         hasAnswer = true
         isOfOneAnswer = verdict.replaces
+        if verdict.replaces, request.restarts {
+            // An interrupted run is continued. If this cannot be recorded, the next one starts over again.
+            try? await transfer.disk?.recordRestart(of: request.queuedRows)
+        }
         let total = await transfer.partial.totalLength
         if !verdict.replaces {
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))

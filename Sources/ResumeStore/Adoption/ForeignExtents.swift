@@ -46,8 +46,20 @@ enum ForeignExtents {
         return Array(trusted.filter { $0.upperBound - $0.lowerBound >= shortest }.prefix(most))
     }
 
+    /// Returns what two lists of ranges, each in order, have in common.
+    static func common(to ranges: [Range<Int64>], and others: [Range<Int64>]) -> [Range<Int64>] {
+        var (common, rest): ([Range<Int64>], ArraySlice<Range<Int64>>) = ([], others[...])
+        for range in ranges {
+            while let other = rest.first, other.upperBound <= range.lowerBound { rest.removeFirst() }
+            for other in rest.prefix(while: { $0.lowerBound < range.upperBound }) {
+                common.append(range.clamped(to: other))
+            }
+        }
+        return common
+    }
+
     /// Returns the ranges that are not holes.
-    private static func data(in file: OpenFile, upTo size: Int64) -> [Range<Int64>] {
+    static func data(in file: OpenFile, upTo size: Int64) -> [Range<Int64>] {
         var (ranges, position): ([Range<Int64>], Int64) = ([], 0)
         while position < size {
             var (start, end): (Int64, Int64) = (0, 0)

@@ -82,7 +82,9 @@ package struct ForeignPartial: Sendable, Hashable {
             guard let control = Aria2Control(try Self.bytes(of: "\(path).aria2", upTo: Aria2Control.longest)) else {
                 throw Self.unreadable("\(path).aria2")
             }
-            (total, ranges) = (control.totalLength, control.finished)
+            // What the control file claims of a hole was never written.
+            let written = ForeignExtents.data(in: file, upTo: size)
+            (total, ranges) = (control.totalLength, ForeignExtents.common(to: control.finished, and: written))
         case .axel:
             guard let state = AxelState(try Self.bytes(of: "\(path).st", upTo: AxelState.longest)) else {
                 throw Self.unreadable("\(path).st")

@@ -49,7 +49,7 @@ extension Transfer {
     ) async throws {
         try claim()
         let (store, held) = (try store, ranges.reduce(Int64(0)) { $0.addingSaturating($1.upperBound &- $1.lowerBound) })
-        try await store.makeRoom(for: max(representation.completeLength ?? held, held))
+        try await store.makeRoom(forCopy: held)
         try? await sync.finish()
         let (old, id, key) = (entry.generation, entry.id, entry.key)
         let (requester, url) = (requester(for: representation), caller.url.redacted)

@@ -38,11 +38,13 @@ final class BlobSync: Sendable {
     /// The accounts of the bytes to flush.
     let ledger: SharedLedger
     /// The store; nil for one in memory, which has neither rows nor files.
-    private let store: DownloadStore?
+    let store: DownloadStore?
     private let state: Mutex<State>
     /// Held during a commit, so that the commits of a part are made in order.
     private let committing = Mutex(())
     let clock: StoreClock
+    /// The number of bytes that may be written before room is made for more.
+    let allowance: Atomic<Int64>
     /// The most bytes that a power loss may cost.
     private let interval: Int64
     /// The longest time until bytes are flushed.
@@ -50,6 +52,8 @@ final class BlobSync: Sendable {
 
     init(store: DownloadStore?, entry: Entry, blob: (any BodyStorage)?) {
         self.store = store
+        // Memory has limits of its own.
+        allowance = Atomic(store == nil ? .max : 0)
         (interval, clock) = (store?.configuration.durableInterval ?? .max, store?.configuration.clock ?? .continuous)
         let now = clock.now()
         ledger = SharedLedger(BlobLedger(entry, at: now, interval: interval))
@@ -111,7 +115,7 @@ final class BlobSync: Sendable {
     }
 
     /// Records the bytes of all parts; blocks.
-    private func recordAll() throws {
+    func recordAll() throws {
         for offset in ledger.withLock({ $0.parts.map(\.offset) }) { try record(offset) }
     }
 

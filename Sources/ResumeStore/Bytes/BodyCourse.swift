@@ -62,6 +62,11 @@ struct BodyCourse: Sendable {
         return (goesOn ? .skip : .refuse, count)
     }
 
+    /// The offset at which the next bytes end, without those that are not wanted.
+    func end(after count: Int) -> Int64 {
+        min(position.addingSaturating(max(Int64(count) - skipped, 0)), max(end ?? .max, position))
+    }
+
     /// Records that a step was carried out.
     mutating func advance(_ step: Step, by count: Int) {
         switch step {

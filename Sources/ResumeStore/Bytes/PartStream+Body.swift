@@ -112,6 +112,7 @@ extension PartStream {
             case .compare: try Self.compare(part, with: body.storage, at: body.course.position)
             case .write:
                 try body.storage.write(part, at: body.course.position)
+                sync.spend(count)
                 note(part)
             case .refuse: throw StoreError(.surplusBytes, "the server sent more bytes than it announced")
             }

@@ -57,6 +57,9 @@ package final class PartStream: Sendable {
     /// Whether all bytes of this stream were received, and only bytes of the next stream remain to be compared.
     package var isAtSuccessor: Bool { course(\.isAtSuccessor) == true && held >= end }
 
+    /// Returns the offset at which the next bytes of the body end, without those that are not wanted; nil without a body.
+    package func end(after count: Int) -> Int64? { course { $0.end(after: count) } }
+
     /// What the body is written to.
     private var storage: (any BodyStorage)? { body.withLock { $0?.storage } }
 
@@ -76,15 +79,17 @@ package final class PartStream: Sendable {
         let wantsMore = try StoreError.wrapping { try appendPiece(bytes) }
         readable.changed()
         let keepsUp = try sync.keepsUp() && !awaitsCommit()
-        return keepsUp && wantsMore && !isAtSuccessor && storage?.hasRoom != false
+        return keepsUp && wantsMore && !isAtSuccessor && sync.hasRoom && storage?.hasRoom != false
     }
 
-    /// Makes a commit that is due, and waits for a flush, or a reader, that is slower than the network.
+    /// Makes a commit that is due, and waits for a flush, or a reader, that is slower than the network;
+    /// makes room for the next bytes.
     ///
     /// - Throws: The error of a commit or of a flush; `CancellationError`.
     package func catchUp() async throws {
         if awaitsCommit() { try await Blocking.run { try self.recordIfDue() } }
         if try !sync.keepsUp() { try await sync.finish() }
+        if !sync.hasRoom { try await sync.store?.makeRoom(for: sync) }
         try await storage?.waitForRoom()
     }
 

@@ -167,7 +167,9 @@ extension DownloadStore {
                 blobs += try connection.remove(current)
                 // After a purge, only this event of the download is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
-                if kind == .evicted { try connection.noteEviction(of: entry.name, bytes: current.receivedBytes) }
+                if kind == .evicted {
+                    try connection.noteEviction(of: entry.name, bytes: current.receivedBytes, because: reason)
+                }
                 try connection.record(kind, key: entry.key, reason: reason, bytes: current.receivedBytes)
             }
             return (removed, blobs)

@@ -82,7 +82,8 @@ extension DownloadStore {
                 blobs += try connection.remove(entry)
                 freed = freed.addingSaturating(entry.receivedBytes)
                 if isMissing {
-                    try connection.noteEviction(of: entry.name, bytes: entry.receivedBytes)
+                    try connection.noteEviction(
+                        of: entry.name, bytes: entry.receivedBytes, because: .blobMissing)
                     try connection.record(
                         .evicted, key: entry.key, reason: .blobMissing, bytes: entry.receivedBytes)
                 }

@@ -30,7 +30,8 @@ extension DownloadStore {
         var report = RemovalReport()
         do {
             let terms = EvictionTerms(
-                now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.wholeSeconds)
+                now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.wholeSeconds,
+                rule: configuration.eviction)
             try await evict(to: size, terms, dryRun: dryRun, everywhere: comparesAll, into: &report, onBatch)
             try await orphanedBlobs(everywhere: comparesAll, removing: !dryRun) { orphans in
                 report.orphans += orphans.map { $0.name.path }
@@ -78,12 +79,13 @@ extension DownloadStore {
         }
         let freed = try await inspect(everywhere: everywhere, terms, dryRun: dryRun, into: &report, onBatch)
         total = total.addingSaturating(-freed)
-        for reason in [Reason.overBudget, .jobOverBudget, .pausedOverBudget] {
+        for group in EvictionRule.Group.allCases {
             var cursor = CandidateCursor(.use(until: .max))
             while total > size, let batch = try await candidates(&cursor) {
                 var rest = ArraySlice(
                     batch.filter {
-                        $0.overBudget == reason && terms.reason(for: $0) == nil && $0.entry.receivedBytes > 0
+                        $0.group == group && terms.permits($0) && terms.reason(for: $0) == nil
+                            && $0.entry.receivedBytes > 0
                     })
                 while total > size, !rest.isEmpty {
                     var chosen: [Entry] = []
@@ -94,8 +96,7 @@ extension DownloadStore {
                     }
                     // Entries in use are kept, and the next ones are tried: each iteration shortens the list.
                     let freed = try await remove(
-                        chosen, because: reason, kind: .evicted, dryRun: dryRun,
-                        into: &report)
+                        chosen, because: group.reason, kind: .evicted, dryRun: dryRun, into: &report)
                     total = total.addingSaturating(-freed)
                     report.pass(to: onBatch)
                 }
@@ -119,7 +120,9 @@ extension DownloadStore {
         return batch.map { candidate in
             // A row with an ID that cannot be locked was manipulated.
             let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
-            return Candidate(entry: candidate.entry, isPaused: isPaused, isOfJob: candidate.isOfJob)
+            var known = candidate
+            known.isPaused = isPaused
+            return known
         }
     }
 
@@ -147,9 +150,16 @@ extension DownloadStore {
     }
 }
 
-extension Candidate {
-    /// Why it is removed if the store exceeds its size limit, which also tells what is removed before it.
-    fileprivate var overBudget: Reason { isPaused ? .pausedOverBudget : isOfJob ? .jobOverBudget : .overBudget }
+extension EvictionRule.Group {
+    /// Why an entry is removed to make room.
+    fileprivate var reason: Reason {
+        switch self {
+        case .superseded: .outdatedOverBudget
+        case .unused: .overBudget
+        case .job: .jobOverBudget
+        case .paused: .pausedOverBudget
+        }
+    }
 }
 
 /// The rules for removing entries regardless of the size limit.
@@ -160,10 +170,18 @@ struct EvictionTerms: Sendable {
     var age: Int64
     /// The time in seconds for which an entry is kept after its server reported that the resource does not exist.
     var grace: Int64
+    /// What may be removed.
+    var rule: EvictionRule
+
+    /// Whether an entry may be removed, unless it is pinned or in use.
+    func permits(_ candidate: Candidate) -> Bool {
+        let time = now.addingSaturating(candidate.entry.usedAt == .min ? .max : -candidate.entry.usedAt)
+        return rule.removes(candidate.group, unusedFor: time)
+    }
 
     /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
     func reason(for candidate: Candidate) -> Reason? {
-        if candidate.isPaused { return nil }
+        if candidate.isPaused || !permits(candidate) { return nil }
         if isExpired(candidate.entry) { return .expired }
         return candidate.entry.goneAt.map { isOver(grace, since: $0) } ?? false ? .gone : nil
     }
@@ -187,15 +205,16 @@ extension Reason {
     static let expired = Reason("expired", "not used for longer than the maximum age")
     static let gone = Reason(
         "gone", "the server has reported for some time that the file does not exist (404, 410)")
+    static let outdatedOverBudget = Reason(
+        "outdated-over-budget", "room was needed, and newer data of the same download replaces this entry")
     static let overBudget = Reason(
-        "over-budget", "the store exceeded its size limit and this entry was the least recently used")
+        "over-budget", "room was needed, and this entry was the least recently used")
     static let jobOverBudget = Reason(
         "job-over-budget",
-        "the store exceeded its size limit and no others were left; a job that is not done was set back by these bytes")
+        "room was needed and no others were left; a job that is not done was set back by these bytes")
     static let pausedOverBudget = Reason(
         "paused-over-budget",
-        "the store exceeded its size limit and only paused downloads were left; "
-            + "this one was the least recently used")
+        "room was needed and only paused downloads were left; this one was the least recently used")
     static let purged = Reason("purged", "removed on request")
 }
 

@@ -58,7 +58,7 @@ extension Transfer {
     fileprivate func outgrow() async {
         guard !isClosed, !isDelivering else { return }
         do {
-            if isClaimed { try checkpoint() } else { try await becomeOrdinary() }
+            if isClaimed { try checkpoint() } else { try becomeOrdinary() }
         } catch let error as StoreError where [.busy, .database, .noSpace].contains(error.code) {
             disk?.briefWatch.add(self)
         } catch {

@@ -42,21 +42,10 @@ extension Transfer {
     /// - Parameter isDelivered: Whether the file is delivered next. Its bytes are not recorded before then, and the row
     ///   survives a power loss, since it tells what may exist beside the destination.
     /// - Throws: ``StoreError``
-    func becomeOrdinary(isDelivered: Bool = false) async throws {
+    func becomeOrdinary(isDelivered: Bool = false) throws {
         guard !isClaimed else { return }
-        try await makeRoom()
         try claim(durability: isDelivered ? .power : .process)
         if !isDelivered { try checkpoint() }
-    }
-
-    /// Frees space for a small download that gets a row, once for all calls.
-    func makeRoom() async throws {
-        guard !isClaimed, blob != nil, let length = entry.totalBytes else { return }
-        let task = makingRoom ?? Task { try await store.makeRoom(for: length) }
-        makingRoom = task
-        // A call after a failure starts a new task.
-        defer { if makingRoom == task { makingRoom = nil } }
-        try await task.value
     }
 
     /// Creates the row, which names the file and records the received bytes.
@@ -64,7 +53,7 @@ extension Transfer {
     /// - Throws: ``StoreError``: `superseded`, `noSpace`, `io`, `database`.
     func claim(durability: Connection.CommitDurability = .process) throws {
         guard !isClaimed else { return }
-        // The transfer was delivered or closed while space was being freed.
+        // The transfer is being delivered, or was closed.
         guard keyLease != nil, !isDelivering else { throw StoreError.closed }
         // The row must not claim bytes that a failed sync may have lost.
         if blob != nil { _ = try sync.keepsUp() }

@@ -69,7 +69,7 @@ extension Transfer {
             onReceived?(held)
             if try await deliverBrief(to: destination, fulfilling: rows, isProved: isProved) { return }
         }
-        try await becomeOrdinary(isDelivered: true)
+        try becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
         // A delivery that replaces nothing must recognize its own file under that name after a crash.
         if isBrief, !isShared, destination.replaces {

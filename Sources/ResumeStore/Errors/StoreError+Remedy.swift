@@ -8,6 +8,7 @@ extension StoreError {
         case repair = "Repair the store to remove it, or move the folder away."
         case verify = "Verify the store."
         case freeSpace = "Free some space."
+        case limit = "Remove entries, or raise the size limit."
         case localDisk = "Choose a folder on a local disk."
         case otherDisk = "Free some space, or choose a store on another disk."
         case writableStore = "This user may not write there. Run as the owner, or choose another store."

@@ -41,6 +41,8 @@ public struct StoreError: Error, Sendable, Equatable {
         package var isOfDestination: Bool { self == .destination || self == .destinationExists }
         /// There is no space left, or a quota or limit is exceeded.
         public static let noSpace = Code("no-space")
+        /// The store's size limit has no room for the download, and is binding.
+        package static let overLimit = Code("over-limit")
         /// The download has more bytes than are allowed in memory.
         public static let tooLarge = Code("too-large")
         /// The store that data is moved to already has more bytes of the download.

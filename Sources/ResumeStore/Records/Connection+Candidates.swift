@@ -1,3 +1,4 @@
+internal import ResumeHTTP
 internal import ResumeSQLite
 
 /// An entry that the collector may remove.
@@ -7,6 +8,15 @@ struct Candidate: Sendable {
     var isPaused: Bool
     /// Whether a job of the command line is to continue it, which is removed last, but expires.
     var isOfJob: Bool
+    /// Whether the same request has a newer entry of the same download.
+    var isSuperseded: Bool
+
+    /// When it is removed to make room.
+    var group: EvictionRule.Group {
+        if isSuperseded { return .superseded }
+        if isPaused { return .paused }
+        return isOfJob ? .job : .unused
+    }
 }
 
 /// The position of an iteration over entries that the collector may remove.
@@ -39,7 +49,9 @@ package struct CandidateCursor: Sendable {
             }
         return """
             SELECT \(Connection.columns),
-                (SELECT min(list <> 0) FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed')
+                (SELECT min(list <> 0) FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed'),
+                EXISTS (SELECT 1 FROM download AS newer WHERE newer.id > download.id
+                    AND newer.requester = download.requester AND newer.key IN (\(Variant.keysInSQL)))
             FROM download WHERE \(place) LIMIT ?
             """
     }
@@ -66,14 +78,17 @@ extension Connection {
             row -> (position: (usedAt: Int64, id: Int64), candidate: Candidate?)? in
             // Other types than integers are last in the order, and are not valid entries.
             guard let id = row.integer(0), let usedAt = row.integer(15) else { return nil }
-            let ofJob = row.integer(count)
-            return (
-                (usedAt, id), Self.entry(row).map { Candidate(entry: $0, isPaused: ofJob == 0, isOfJob: ofJob == 1) }
-            )
+            let (ofJob, isSuperseded) = (row.integer(count), row.integer(count + 1) == 1)
+            let candidate = Self.entry(row).map {
+                Candidate(entry: $0, isPaused: ofJob == 0, isOfJob: ofJob == 1, isSuperseded: isSuperseded)
+            }
+            return ((usedAt, id), candidate)
         }
         cursor.position = rows.last.flatMap { $0?.position }
         return try rows.compactMap { $0?.candidate }.map {
-            Candidate(entry: try withChunks($0.entry), isPaused: $0.isPaused, isOfJob: $0.isOfJob)
+            var candidate = $0
+            candidate.entry = try withChunks($0.entry)
+            return candidate
         }
     }
 

@@ -78,12 +78,17 @@ extension Connection {
 /// The bytes of queued requests that the collector removed.
 extension Connection {
     /// Records the removal of bytes for all queues that request a download.
-    borrowing func noteEviction(of key: String, bytes: Int64) throws {
+    ///
+    /// A job that is not done says so, instead of that its data is kept.
+    borrowing func noteEviction(of key: String, bytes: Int64, because reason: Reason) throws {
         guard bytes > 0 else { return }
+        let lost = Reason(reason.code.rawValue, "its \(bytes) bytes were removed: \(reason.text)")
         // A manipulated number must not overflow.
         try run(
-            "UPDATE queued SET evicted = min(max(evicted, 0), ?) + ? WHERE key = ?", .integer(Self.largest),
-            .integer(min(bytes, Self.largest)), .text(key))
+            """
+            UPDATE queued SET evicted = min(max(evicted, 0), ?) + ?,
+                failure = iif(list <> 0 AND ended IS NULL, ?, failure) WHERE key = ?
+            """, .integer(Self.largest), .integer(min(bytes, Self.largest)), .text(lost.stored), .text(key))
     }
 
     /// Returns the number of bytes removed since the downloads of a queue last ran, by key; for one key or all.

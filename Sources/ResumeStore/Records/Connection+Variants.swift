@@ -57,7 +57,11 @@ struct Variant: Sendable {
 
     /// ``name(_:_:)`` of a row of `download`, in SQL.
     static let nameInSQL =
-        "CASE variant WHEN 1 THEN download.key ELSE substr(download.key, 1, length(download.key) - \(suffix(most).count)) END"
+        "CASE download.variant WHEN 1 THEN download.key ELSE substr(download.key, 1, length(download.key) - \(suffix(most).count)) END"
+
+    /// The keys of all variants of the download of a row of `download`, in SQL.
+    static let keysInSQL = (1...most).map { "\(nameInSQL)\($0 > 1 ? " || '\(suffix($0))'" : "")" }.joined(
+        separator: ", ")
 
     /// Removes the suffix of a variant from a caller's key, since the request determines the variant.
     static func withoutNumber(_ key: String) -> String {

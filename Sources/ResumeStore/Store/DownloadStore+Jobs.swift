@@ -210,6 +210,19 @@ package final class JobBoard: Sendable {
 }
 
 extension DownloadStore {
+    /// Records that the requested restart of some jobs has begun, so that the next run continues it.
+    package func recordRestart(of rows: [QueuedRow]) async throws {
+        // The terms are JSON; a quotation mark in one of their texts has a backslash before it.
+        let terms = [#""restarts":true,"#, #","restarts":true"#, #""restarts":true"#].reduce("terms") {
+            "replace(\($0), '\($1)', '')"
+        }
+        try await write { connection in
+            for row in rows {
+                try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", .integer(row.id))
+            }
+        }
+    }
+
     /// Opens the jobs of the command line, or those of another queue.
     ///
     /// - Throws: ``StoreError``; `inUse` if a program has opened a queue of this name.

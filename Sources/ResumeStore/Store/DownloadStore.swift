@@ -21,6 +21,8 @@ public final class DownloadStore: Sendable {
         /// The maximum total size of all entries in bytes; beyond it, the least recently used ones that are neither in
         /// use nor pinned are removed.
         public var maximumSize: Int64
+        /// What may be removed to make room, and whether ``maximumSize`` refuses downloads.
+        package var eviction = EvictionRule.leastRecentlyUsed
         /// The time after which an unused entry is removed.
         public var maximumAge: Duration
         /// The maximum number of received bytes that are not synced to disk and would be lost after a power failure.
@@ -33,6 +35,8 @@ public final class DownloadStore: Sendable {
         ///
         /// Called synchronously after each collection. Not called for dry runs or explicit purges.
         public var onCollection: (@Sendable (RemovalReport, Totals) -> Void)?
+        /// Receives the key of a download that waits until others leave room within the size limit.
+        package var onWaitForSpace: (@Sendable (_ key: String) -> Void)?
         /// Receives how many entries of a store of an older release have been converted while it is opened, and their
         /// number.
         ///
@@ -70,6 +74,7 @@ public final class DownloadStore: Sendable {
     let pausedEntries = PausedEntries()
     let briefWatch: BriefWatch
     let deliveries: DeliveryBatch
+    let room = StoreRoom()
     /// The key of the hashes of requests.
     package let identityKey: [UInt8]
 

@@ -45,7 +45,7 @@ extension Transfer {
             // The delivery removes the row.
             try main.recordIfDue()
         } else {
-            try await becomeOrdinary()
+            try becomeOrdinary()
             try checkpoint()
         }
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
@@ -76,6 +76,7 @@ extension Transfer {
     /// - Parameter goes: Whether a store in memory removes the entry if no task waits for it.
     func release(removing goes: Bool = false) {
         isClosed = true
+        disk?.room.end(sync)
         main.stop()
         // The next user of the entry may change the bytes.
         if memory != nil { readable.close() }
@@ -117,8 +118,6 @@ extension Transfer {
         isClosed = true
         readable.close()
         guard memory == nil else { return }
-        // Must end before the lease is released: afterwards it could remove this entry.
-        try? await makingRoom?.value
         // The checkpoint reports the errors of these syncs, unless they were reported before.
         let isSound = (try? await sync.finish()) != nil
         if !isClaimed {

@@ -10,7 +10,7 @@ extension Transfer {
     }
 
     /// The store, if it is on disk.
-    nonisolated var disk: DownloadStore? {
+    package nonisolated var disk: DownloadStore? {
         if case .disk(let store) = home { store } else { nil }
     }
 
@@ -73,9 +73,14 @@ extension Entry.Chunk {
 }
 
 extension Transfer {
-    /// Throws if a file does not fit the memory or the destination.
-    func requireRoom(for length: Int64?) throws {
+    /// Throws if a file does not fit the memory, the destination or the store, where it may have to wait for others.
+    func requireRoom(for length: Int64?, replacing replaced: Int64) async throws {
         try memory?.requireRoom(for: length)
-        if let disk { try caller.destination?.requireSpace(for: length, beside: disk.folder) }
+        guard let disk else { return }
+        try caller.destination?.requireSpace(for: length, beside: disk.folder)
+        try await disk.admit(sync, key: key, length: length, replacing: replaced)
+        // It may have been closed in the meantime.
+        if isClosed { disk.room.end(sync) }
+        try requireOpen()
     }
 }

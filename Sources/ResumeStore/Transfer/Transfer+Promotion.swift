@@ -65,7 +65,7 @@ extension Transfer {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
         let (store, length, count) = (try store, length(of: representation), Int64(bytes.count))
-        try await store.makeRoom(for: max(length ?? count, count))
+        try await store.makeRoom(forCopy: count)
         try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
         let blocks = Block.blocks(of: bytes)

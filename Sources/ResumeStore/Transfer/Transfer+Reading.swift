@@ -51,7 +51,7 @@ extension Transfer {
         guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
         try await requireConfirmed()
         // The process may end before these bytes are used. Until then they are kept, as after each body.
-        if isAwaited { try await becomeOrdinary() }
+        if isAwaited { try becomeOrdinary() }
         if isClaimed { try checkpoint() }
         let bytes = try blob.bytes(count: Int(held))
         guard memory == nil else {

@@ -11,7 +11,6 @@ extension Transfer {
         if try beginBrief(with: representation, reason: reason) { return }
         try claim()
         let (store, length) = (try store, length(of: representation))
-        if let length { try await store.makeRoom(for: length) }
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
         let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)

@@ -32,8 +32,6 @@ public actor Transfer {
     var unclaimedName: BlobCreation?
     /// Whether the row may be lost in a power loss.
     var isRowUnsynced = false
-    /// Frees disk space for the bytes of a download without a row.
-    var makingRoom: Task<Void, any Error>?
     /// Called when a row has been created.
     var onClaim: (@Sendable (isolated Transfer) -> Void)?
     /// Why a body without a row was started.
@@ -101,6 +99,7 @@ public actor Transfer {
 
     deinit {
         if !isClosed { Self.giveBack(entry, blob, length: held, to: home) }
+        disk?.room.end(sync)
     }
 
     /// Whether another task or process waits for this download.
@@ -171,7 +170,9 @@ public actor Transfer {
     package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
         try await noteAbsence(response)
-        if let use = verdict.continuation { try requireRoom(for: length(of: use.representation)) }
+        if let use = verdict.continuation {
+            try await requireRoom(for: length(of: use.representation), replacing: verdict.replaces ? receivedBytes : 0)
+        }
         switch verdict {
         case .append(let continuation):
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }

@@ -1,0 +1,56 @@
+internal import Synchronization
+
+/// A download that is being received.
+protocol Receiver: AnyObject, Sendable {
+    /// The ID of its row; nil if there is none.
+    var id: Int64? { get }
+    /// The bytes that have been received.
+    var held: Int64 { get }
+}
+
+/// The running downloads of a process in a store, and those that wait until others leave room.
+final class StoreRoom: Sendable {
+    /// A running download.
+    struct Running: Sendable {
+        let receiver: any Receiver
+        /// The bytes of the whole download; nil if that is unknown.
+        let length: Int64?
+        /// The bytes that are missing; nil if that is unknown.
+        var rest: Int64? { length.map { max($0.addingSaturating(-receiver.held), 0) } }
+    }
+
+    private struct State {
+        var running: [Running] = []
+        /// In the order of their turns.
+        var waiting: [any Receiver] = []
+
+        mutating func remove(_ receiver: any Receiver) {
+            running.removeAll { $0.receiver === receiver }
+            waiting.removeAll { $0 === receiver }
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// The running downloads.
+    var running: [Running] { state.withLock(\.running) }
+
+    /// Adds a download that is running from now on, or changes its length.
+    func begin(_ receiver: any Receiver, length: Int64?) {
+        state.withLock { state in
+            state.remove(receiver)
+            state.running.append(Running(receiver: receiver, length: length))
+        }
+    }
+
+    /// Removes a download that does not run or wait any more.
+    func end(_ receiver: any Receiver) { state.withLock { $0.remove(receiver) } }
+
+    /// Adds a download that waits unless it does, and returns whether it is the first one.
+    func isFirst(_ receiver: any Receiver) -> Bool {
+        state.withLock { state in
+            if !state.waiting.contains(where: { $0 === receiver }) { state.waiting.append(receiver) }
+            return state.waiting.first === receiver
+        }
+    }
+}
