@@ -322,11 +322,11 @@ final class HistoryRun: Sendable {
 
 /// The stored bytes and the events of a store at one moment.
 struct Held {
-    private var bytes: [Int64: (key: String, count: Int64)] = [:]
+    private var bytes: [Int64: (key: String, name: String, count: Int64)] = [:]
     private var events: Set<DownloadStore.Event>
 
     init(_ store: DownloadStore) async throws {
-        for entry in try await store.entries() { bytes[entry.id] = (entry.key, entry.receivedBytes) }
+        for entry in try await store.entries() { bytes[entry.id] = (entry.key, entry.name, entry.receivedBytes) }
         events = Set(try await store.events())
     }
 
@@ -336,7 +336,11 @@ struct Held {
         let new = later.events.filter { !events.contains($0) && kinds.contains($0.kind) }
         return bytes.compactMap { id, held in
             let left = later.bytes[id]?.count ?? 0
-            guard left < held.count, !new.contains(where: { $0.key == held.key }) else { return nil }
+            // The delivery of one variant replaces the others of the same request.
+            let isSaid = new.contains { event in
+                event.key == held.key || event.kind == .delivered && event.key.hasPrefix(held.name)
+            }
+            guard left < held.count, !isSaid else { return nil }
             return "\(held.key): \(held.count) bytes became \(left) without an event"
         }
     }

@@ -103,7 +103,7 @@ package final class Month: Sendable {
     func run(
         _ request: DownloadRequest, expecting content: ArraySlice<UInt8>, with downloader: Downloader
     ) async -> Bool {
-        // WAITCLOCK
+        // The waits of the download are real until a request takes the clock.
         do {
             let result = try await downloader.download(request) { [self] event in
                 switch event {
