@@ -70,8 +70,12 @@ package struct SpaceDecision: Sendable {
 
     /// Why no more bytes may be written after what can be removed was removed; nil if more may.
     package var refusal: Refusal? {
-        if rest == 0 { return nil }
-        if room.disk <= 0 { return .disk }
+        if rest == 0 {
+            return nil
+        }
+        if room.disk <= 0 {
+            return .disk
+        }
         return room.limit <= 0 ? .limit : nil
     }
 

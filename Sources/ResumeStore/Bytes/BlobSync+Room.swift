@@ -2,9 +2,6 @@ internal import Synchronization
 
 /// The bytes that may be written before room is made for more.
 extension BlobSync: Receiver {
-    var id: Int64? { ledger.withLock { $0.parts.first?.row.id } }
-
-    /// The bytes that have been received.
     var held: Int64 {
         ledger.withLock { $0.parts.reduce(0) { $0.addingSaturating($1.length) } }
     }
@@ -13,8 +10,12 @@ extension BlobSync: Receiver {
     var hasRoom: Bool { allowance.load(ordering: .relaxed) > 0 }
 
     /// Permits more bytes to be written.
-    func allow(_ bytes: Int64) { allowance.add(bytes, ordering: .relaxed) }
+    func allow(_ bytes: Int64) {
+        allowance.add(bytes, ordering: .relaxed)
+    }
 
     /// Counts bytes that were written.
-    func spend(_ bytes: Int) { allowance.subtract(Int64(bytes), ordering: .relaxed) }
+    func spend(_ bytes: Int) {
+        allowance.subtract(Int64(bytes), ordering: .relaxed)
+    }
 }

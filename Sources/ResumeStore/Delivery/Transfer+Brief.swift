@@ -19,7 +19,9 @@ extension Transfer {
     ///
     /// - Returns: False if the body needs a row.
     func beginBrief(with representation: Representation, reason: Reason) throws -> Bool {
-        guard !isClaimed, entry.selection == nil, let length = representation.completeLength, let store = disk,
+        // Only rows count towards a binding limit.
+        guard !isClaimed, disk?.configuration.eviction.isBinding == false,
+            entry.selection == nil, let length = representation.completeLength, let store = disk,
             (0...Self.longestBrief).contains(length), try store.freeSpace() >= length + Self.spareSpace,
             let file = store.folder.unnamedBlob()
         else { return false }

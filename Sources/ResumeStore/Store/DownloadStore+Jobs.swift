@@ -213,9 +213,9 @@ extension DownloadStore {
     /// Records that the requested restart of some jobs has begun, so that the next run continues it.
     package func recordRestart(of rows: [QueuedRow]) async throws {
         // The terms are JSON; a quotation mark in one of their texts has a backslash before it.
-        let terms = [#""restarts":true,"#, #","restarts":true"#, #""restarts":true"#].reduce("terms") {
-            "replace(\($0), '\($1)', '')"
-        }
+        let terms = """
+            replace(replace(replace(terms, '"restarts":true,', ''), ',"restarts":true', ''), '"restarts":true', '')
+            """
         try await write { connection in
             for row in rows {
                 try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", .integer(row.id))

@@ -2,10 +2,10 @@ internal import Synchronization
 
 /// A download that is being received.
 protocol Receiver: AnyObject, Sendable {
-    /// The ID of its row; nil if there is none.
-    var id: Int64? { get }
     /// The bytes that have been received.
     var held: Int64 { get }
+    /// Records these bytes; blocks.
+    func recordAll() throws
 }
 
 /// The running downloads of a process in a store, and those that wait until others leave room.
@@ -15,8 +15,8 @@ final class StoreRoom: Sendable {
         let receiver: any Receiver
         /// The bytes of the whole download; nil if that is unknown.
         let length: Int64?
-        /// The bytes that are missing; nil if that is unknown.
-        var rest: Int64? { length.map { max($0.addingSaturating(-receiver.held), 0) } }
+        /// The bytes that are missing; 0 if that is unknown.
+        var rest: Int64 { max((length ?? 0).addingSaturating(-receiver.held), 0) }
     }
 
     private struct State {
