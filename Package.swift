@@ -103,7 +103,7 @@ let package = Package(
                 .embedInCode("V10__jobs.sql"), .embedInCode("V11__job_destination.sql"),
                 .embedInCode("V12__entries.sql"), .embedInCode("V13__entry_indices.sql"),
                 .embedInCode("V14__adopted.sql"),
-                .embedInCode("V15__size_index.sql"),
+                .embedInCode("V15__size_index.sql"), .embedInCode("V16__resource.sql"),
             ],
             swiftSettings: settings),
         .target(
@@ -210,7 +210,8 @@ let package = Package(
         .testTarget(
             name: "ResumeDownloadTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
+                "ResumeStore",
                 "ResumeTesting", "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes,
                 inMemoryLogging,
                 inMemoryTracing, logging, metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL,

@@ -47,16 +47,13 @@ public final class AsyncHTTPTransport: Transport {
         ///
         /// Downloads share them: one with a slow disk delays others on the same thread.
         public var threads: Int
-
         /// The maximum number of connections to one host; requests beyond that wait for a free one.
         ///
         /// A download with several connections needs that many for itself. This also applies to HTTP/2, since each
         /// connection carries one request at a time.
         public var connectionsPerHost: Int
-
         /// The proxies to use; nil for none.
         public var proxies: ProxySettings?
-
         /// Whether to use HTTP/2 over TLS with servers that offer it.
         ///
         /// Intended for servers without HTTP/1.1: single downloads are not faster with it.
@@ -74,6 +71,8 @@ public final class AsyncHTTPTransport: Transport {
 
         /// Whether servers must prove their identity with a certificate.
         package var verifiesServers = true
+        /// What certificates prove, once the file with them was read; nil for those that the system trusts.
+        var trust: ServerTrust?
         /// Which addresses to connect to without a proxy.
         package var addresses = AddressChoice()
         /// The numeric address of this machine that connections come from; nil for any.
@@ -104,7 +103,7 @@ public final class AsyncHTTPTransport: Transport {
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(max(configuration.threads, 1), 256))
-        self.configuration = configuration
+        self.configuration = configuration.knowingTrust
         addresses = AddressBook(configuration.addresses)
         state = Mutex(State(clients: ClientShelf(mostIdle: configuration.connectionsPerHost)))
         shared = nil
@@ -222,7 +221,7 @@ public final class AsyncHTTPTransport: Transport {
         defer { timer?.cancel() }
         do {
             return try await withCancellation {
-                TransportResponse(head: try await receiver.head(), body: receiver)
+                TransportResponse(head: try await receiver.head(), body: receiver, trust: configuration.trust)
             } onCancel: {
                 receiver.cancel(with: CancellationError())
             }

@@ -1,8 +1,14 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 internal import ResumeDownload
+internal import ResumeHTTP
 
 extension HTTPClient.Configuration {
     /// Makes the settings for a client of a transport.
@@ -106,4 +112,17 @@ extension AsyncHTTPTransport {
     /// - Parameter address: An address such as `192.0.2.1` or `2001:db8::1`.
     /// - Returns: Whether it is public; false for invalid addresses.
     public static func isPublicAddress(_ address: String) -> Bool { PublicAddress.isPublic(address) }
+}
+
+extension AsyncHTTPTransport.Configuration {
+    /// The same settings with what certificates prove.
+    var knowingTrust: Self {
+        var known = self
+        known.trust = trustedCertificates.map { path in
+            let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
+            return .authorities(String((HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? "").prefix(16)))
+        }
+        if !verifiesServers { known.trust = .unverified }
+        return known
+    }
 }

@@ -12,6 +12,15 @@ extension VerifyCommand {
             for name in entries.names { found.append(try await entry(name, in: store, context)) }
         }
         guard let first = found.first else { return }
+        // As with 'resume', header fields are for one server.
+        let origins = Set(found.compactMap { try? DownloadURL($0.url).origin }).sorted()
+        guard headers.headers.isEmpty || origins.count < 2 else {
+            throw CommandFailure(
+                .usage,
+                "header fields are sent to one server only, and these entries are of several: "
+                    + "\(origins.map { Printable.escaped($0) }.joined(separator: ", ")). Name the entries of one server."
+            )
+        }
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }
         let netrc = headers.setsAuthorization ? nil : try familiar.netrc(context.environment)

@@ -60,7 +60,7 @@ struct FetchSpotCheckTests {
     @Test("Nothing is compared if a digest will be, and nothing is continued without the caller's permission")
     func others() async throws {
         var digest = Self.allowing
-        digest.digest = HTTPDigest(.sha256, of: FetchTests.file.bytes)
+        digest.digest = HTTPDigest(.sha256, of: Self.old.bytes)
         for (policy, starts) in [(digest, [Self.held - 4096]), (ResumePolicy(), [nil])] as [(ResumePolicy, [Int64?])] {
             try await Self.holding(in: .memory, then: { .file(Self.old, for: $0) }) { visit in
                 let bytes = try await visit.fetch(policy: policy)

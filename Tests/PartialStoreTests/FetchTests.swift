@@ -356,10 +356,15 @@ struct FetchIdentityTests {
             let others: [(owner: HTTPFields?, caller: HTTPFields?)] = [
                 ([.accept: "a"], [.accept: "b"]), ([:], nil), (nil, nil), (nil, [:]),
             ]
-            for (count, (owner, caller)) in others.enumerated() {
+            for (owner, caller) in others {
+                let before = visit.server.requests.count
                 try await Self.leave(as: owner, visit)
                 #expect(try await Self.fetch(as: caller, visit) == Self.file.bytes)
-                #expect(visit.server.requests.count == count + 1)
+                guard owner == nil else {
+                    #expect(visit.server.requests.count > before + 1, "samples are compared")
+                    continue
+                }
+                #expect(visit.server.requests.count == before + 1)
                 #expect(visit.request?.field("Range") == "bytes=55904-59999")
             }
         }
@@ -405,8 +410,9 @@ struct FetchIdentityTests {
         try await Visit.with(place, { .file($0.field("Accept") == "a" ? Self.file : Self.other, for: $0) }) { visit in
             try await Self.leave(as: [.accept: "a"], visit)
             #expect(try await Self.fetch(as: [.accept: "b"], visit) == Self.other.bytes)
+            let count = visit.server.requests.count
             #expect(try await Self.fetch(as: [.accept: "a"], visit) == Self.file.bytes)
-            #expect(visit.server.requests.count == 1)
+            #expect(visit.server.requests.count == count)
         }
     }
 

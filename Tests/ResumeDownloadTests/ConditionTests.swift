@@ -77,7 +77,8 @@ struct ConditionTests {
 
     @Test("HEAD first: unanswered, then If-Range decides; HEAD may use another URL, and no secret crosses origins")
     func headElsewhere() async throws {
-        try await Origin.afterCut { origin in
+        let secret: HTTPFields = [.authorization: "Bearer secret"]
+        try await Origin.afterCut(configure: { $0.headerFields = secret }) { origin in
             origin.server.setHandler { request in
                 request.method == "HEAD" ? .status("403 Forbidden") : .file(.old, for: request)
             }
@@ -85,7 +86,7 @@ struct ConditionTests {
             _ = try await origin.get { request in
                 request.condition = .head
                 request.headURL = other
-                request.headerFields[.authorization] = "Bearer secret"
+                request.headerFields = secret
             }
             #expect(try origin.hasDelivered(.old))
             let requests = origin.requests(after: 1)
@@ -138,10 +139,10 @@ struct ConditionTests {
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(mixed))
         try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
             origin.server.setHandler { .file(mixed, for: $0) }
-            let result = try await origin.get { request in
-                request.allowsUnvalidated = true
-                request.digest = digest
-            }
+            let failure = await origin.failure { $0.digest = digest }
+            #expect(failure?.code == .digestMismatch)
+            // The next attempt begins a new blob.
+            let result = try await origin.get { $0.digest = digest }
             #expect(result.reusedBytes == 0)
             #expect(try origin.hasDelivered(mixed))
             #expect(try await origin.reasons().contains("digest-mismatch"))

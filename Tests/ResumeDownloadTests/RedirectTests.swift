@@ -27,9 +27,11 @@ struct RedirectTests {
                 }
             }
             let result = try await origin.get()
-            #expect(result.reusedBytes == 60_000)
+            // The address is another one than before: samples are compared there.
+            #expect(result.reusedBytes == 60_000 && !result.isProved)
             #expect(try origin.hasDelivered(.old))
-            let requests = origin.requests(after: 1)
+            #expect(origin.requests(after: 4).allSatisfy { $0.target == "/third?signature=1" })
+            let requests = origin.requests(after: 1).prefix(3)
             #expect(requests.map(\.target) == ["/file", "/second", "/third?signature=1"])
             let conditions = requests.map { "\($0.field("Range") ?? "") \($0.field("If-Range") ?? "")" }
             #expect(conditions == Array(repeating: "bytes=55904- \"a\"", count: 3))
@@ -59,7 +61,7 @@ struct RedirectTests {
                 origin.server.setHandler { _ in Self.redirect(to: location) }
                 _ = try await origin.get()
                 #expect(try origin.hasDelivered(.disguised))
-                #expect(try await origin.reasons().contains("held-bytes-differ"))
+                #expect(try await origin.reasons().contains("spot-check-differs"))
             }
         }
     }

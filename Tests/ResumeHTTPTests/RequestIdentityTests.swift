@@ -122,17 +122,24 @@ struct ConfirmationTests {
         #expect(noOverlap.fields[.range] == "bytes=249999-249999")
     }
 
-    @Test("Without a strong validator nothing is shared, whatever the caller allows")
+    @Test("Without a strong validator nothing is shared, unless the caller names a digest")
     func weak() {
         var weak = Fixture.tagged
         weak.representation?.entityTag = EntityTag(rawValue: "W/\"a\"")
-        let policy = ResumePolicy(allowsUnvalidated: true, digest: HTTPDigest(.sha256, of: []))
+        let policy = ResumePolicy(allowsUnvalidated: true)
+        let digest = ResumePolicy(digest: HTTPDigest(.sha256, of: []))
         for length in [Fixture.length, Fixture.total] {
             guard case .whole(let reason) = Plan(for: Self.held(weak, length: length), policy: policy) else {
                 Issue.record("a range at \(length)")
                 continue
             }
             #expect(reason?.code.rawValue == "not-shared")
+            // A digest is an identity.
+            guard case .range(let range) = Plan(for: Self.held(weak, length: length), policy: digest) else {
+                Issue.record("no range at \(length)")
+                continue
+            }
+            #expect(range.validator == nil)
         }
         guard case .range = Plan(for: Self.held(weak, length: Fixture.length, .unconfirmed), policy: policy) else {
             Issue.record("the caller's own partial is continued")

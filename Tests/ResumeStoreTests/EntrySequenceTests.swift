@@ -121,6 +121,7 @@ struct EntrySequenceTests {
                 DROP INDEX download_by_url; DROP INDEX download_by_destination; DROP INDEX download_by_received;
                 DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
                 ALTER TABLE download DROP COLUMN adopted;
+                ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;
                 PRAGMA user_version = 12;
                 UPDATE download SET received = 0 WHERE id > 700;
                 """)

@@ -97,6 +97,7 @@ struct OpeningTests {
                 ALTER TABLE download DROP COLUMN refused_digest;
                 ALTER TABLE download DROP COLUMN grows;
                 ALTER TABLE download DROP COLUMN adopted;
+                ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;
                 ALTER TABLE store DROP COLUMN identity_key;
                 PRAGMA user_version = 1;
                 """)

@@ -32,7 +32,7 @@ struct QueryPlanTests {
             let bounded = EntryQuery(order: .use, isReversed: true, state: .complete, usedBefore: 1)
             statements += [true, false].map { PageStatement(bounded, isFirst: $0).sql }
             statements += [CandidateCursor.Order.use(until: 1), .creation].map { CandidateCursor.sql($0) }
-            statements += [Connection.knownBlob, Connection.entryByKey("id"), Connection.chunksOfEntry]
+            statements += [Connection.knownBlob, Connection.entryByKey("id"), Connection.chunksOfEntry()]
             for sql in statements {
                 let plan = try Self.plan(sql, connection)
                 #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(sql): \(plan)")

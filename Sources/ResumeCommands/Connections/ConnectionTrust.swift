@@ -86,6 +86,9 @@ struct ConnectionTrust {
 
     private static let start = "#connection:"
 
+    /// Whether a key has a mark, which only this program adds.
+    static func isMarked(_ key: String) -> Bool { mark(in: key) != nil }
+
     private static func mark(in key: String) -> String? {
         guard let start = key.firstRange(of: start) else { return nil }
         return String(key[start.upperBound...].prefix { $0 != "#" })

@@ -81,6 +81,9 @@ extension GetCommand {
         if let key = requests.key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
             throw ValidationError("--key must not contain a password or token; use a name or a complete URL")
         }
+        if let key = requests.key, ConnectionTrust.isMarked(key) {
+            throw ValidationError("--key must not contain '#connection:', which resumectl adds to keys itself")
+        }
         if let sha256 = checks.sha256, digest == nil {
             let hint = sha256.utf8.count == 32 ? "; this may be an MD5, which is not supported (use md5sum)" : ""
             throw ValidationError("--sha256 requires 64 hexadecimal digits\(hint)")

@@ -109,7 +109,8 @@ extension SegmentedBody {
         }
 
         private mutating func answered(
-            _ question: Asked, _ result: Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>, as id: Int,
+            _ question: Asked, _ result: Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>,
+            as id: Int,
             in group: inout TaskGroup<Report>
         ) async {
             let response: FetchResponse<any ResponseBody>

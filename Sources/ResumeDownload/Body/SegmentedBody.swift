@@ -21,7 +21,9 @@ struct SegmentedBody {
         /// Returns nil if only one stream is possible.
         init?(of transfer: isolated Transfer) {
             let (partial, policy) = (transfer.partial, transfer.policy)
-            guard let length = partial.lengthForSegments(policy), let representation = partial.representation else {
+            guard !transfer.isUnderDigest, let length = partial.lengthForSegments(policy),
+                let representation = partial.representation
+            else {
                 return nil
             }
             self.length = length
@@ -98,10 +100,16 @@ struct SegmentedBody {
     }
 
     /// Requests a range.
-    func ask(_ range: Range<Int64>, held: [Range<Int64>]) async throws -> (FetchResponse<any ResponseBody>, SegmentVerdict) {
+    func ask(_ range: Range<Int64>, held: [Range<Int64>]) async throws -> (
+        FetchResponse<any ResponseBody>, SegmentVerdict
+    ) {
         let request = Plan.RangeRequest(
             segment: range, held: held, validator: terms.representation.validator, policy: terms.policy)
-        let response = try await run.send(.range(request))
+        let (response, route) = try await run.reply(to: .range(request))
+        // Another address may have other bytes; a request of the single stream decides.
+        guard run.settled == nil || route.redirection.url.address == run.settled?.redirection.url.address else {
+            return (response, .noMore(.otherAddressOfPart))
+        }
         return (
             response,
             SegmentVerdict(for: response.head, to: request, stored: terms.representation, policy: terms.policy)

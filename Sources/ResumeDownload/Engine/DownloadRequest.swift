@@ -95,9 +95,11 @@ public struct DownloadRequest: Sendable {
     var identity: RequestIdentity { RequestIdentity(url, identityFields) }
     /// The options about resuming as a policy.
     var policy: ResumePolicy {
-        ResumePolicy(
+        var policy = ResumePolicy(
             condition: condition, overlap: overlap, allowsUnvalidated: allowsUnvalidated, digest: digest,
             storesCoded: acceptEncoding.lowercased() != "identity")
+        policy.secretHeaderFields = secretHeaderFields
+        return policy
     }
     /// How often to retry, and with which delays.
     public var retryPolicy = RetryPolicy()

@@ -36,13 +36,22 @@ extension DownloadRun {
                 running = RunningDigest(expected.algorithm, of: await transfer.heldBytes)
             }
             let found = try await running.finish(at: await transfer.partial.length)
-            if found == expected { return true }
+            if found == expected {
+                await transfer.prove(by: expected)
+                return true
+            }
             digest = nil
             wrongDigest = found ?? expected
         }
         // Samples do not prove that the server has exactly these bytes.
         let (partial, samples) = (await transfer.partial, await transfer.agreedSamples)
         let isProved = partial.representation?.validator != nil && samples == nil
+        // What carries the mark is set aside: another digest may prove it. The next attempt begins a new blob.
+        if request.digest != nil, await transfer.isMarked {
+            let reason = Reason.digestMismatch(expected, wrongDigest, isKept: !transfer.isInMemory)
+            try await transfer.refuse(expected, because: reason)
+            throw DownloadError(.digestMismatch, reason)
+        }
         guard request.digest != nil, isProved || isOfOneAnswer else {
             let reason =
                 request.digest == nil
@@ -88,23 +97,9 @@ extension DownloadRun {
 }
 
 extension Reason {
-    static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, isKept: Bool) -> Reason {
-        let found = found == expected ? nil : found
-        return Reason(
-            code: .init(rawValue: "digest-mismatch"),
-            text: "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); nothing was written"
-                + (isKept ? ", and the received file is kept in the store" : "")
-        )
-    }
-
     static let digestToBeConfirmed = Reason(
         code: .init(rawValue: "digest-to-be-confirmed"),
         text: "the content does not have the expected digest; the server is asked whether it still has this content")
-
-    static let digestInsisted = Reason(
-        code: .init(rawValue: "digest-insisted"),
-        text: "the stored content does not have the expected digest; the file is downloaded again beside it")
 
     static let announcedDigestMismatch = Reason(
         code: .init(rawValue: "announced-digest-mismatch"),

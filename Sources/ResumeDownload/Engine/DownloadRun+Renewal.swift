@@ -39,6 +39,10 @@ extension DownloadRun {
         let renewed = try await withTaskExecutorPreference(globalConcurrentExecutor) { try await renewal(refusal) }
         guard let new = renewed else { return false }
         if let url = new.url {
+            guard url.scheme == "https" || request.url.scheme == "http" else {
+                throw DownloadError(.refused, .renewedToHTTP(url), status: response.status.code)
+            }
+            settled = nil
             // Secrets of the old origin are not sent to another one.
             if url.origin != request.url.origin {
                 request.headerFields = Redirection.withoutSecrets(

@@ -12,15 +12,25 @@ extension DownloadRun {
         do {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
-            let response = try await send(plan)
+            let (response, route) = try await reply(to: plan)
+            // An address that refuses, or fails, may have expired: the next request asks for a new one.
+            settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if response.head.status == .notModified, request.deliveredFile?.condition != nil, case .whole = plan {
                 response.body.cancel(with: CancellationError())
                 throw Unchanged()
             }
             return response
         } catch let error as TransportError {
+            settled = nil
             throw try await outcome(of: error, asksForRange: asksForRange)
         }
+    }
+
+    /// The redirects that led to a response.
+    struct Route: Sendable {
+        var redirection: Redirection
+        /// Whether one of the requests was sent without TLS.
+        var isPlain = false
     }
 
     /// Decides what follows a failure of the transport.
@@ -41,7 +51,10 @@ extension DownloadRun {
         var verdict = HeadVerdict.unknown(.headFails)
         if headFailures < 2 {
             headFailures += 1
-            let response = try await send(.whole(reason: nil), method: .head, to: request.headURL)
+            var start = Redirection(from: request.headURL ?? request.url)
+            // Fields and secrets belong to the origin of the download.
+            if start.url.origin != request.url.origin { start.leaveOrigin() }
+            let (response, _) = try await send(.whole(reason: nil), method: .head, by: Route(redirection: start))
             response.body.cancel(with: CancellationError())
             verdict = HeadVerdict(for: response.head, validator: validator)
             if case .retry = verdict {} else { headFailures = 0 }
@@ -57,15 +70,25 @@ extension DownloadRun {
         }
     }
 
+    /// Sends a request to the address that answered first, or if that refuses it, to the URL of the download.
+    func reply(to plan: Plan) async throws -> (FetchResponse<any ResponseBody>, Route) {
+        if let settled {
+            let (response, route) = try await send(plan, by: settled)
+            guard settled.redirection.url != request.url, (400..<500).contains(response.head.status.code),
+                ![412, 416, 429].contains(response.head.status.code)
+            else { return (response, route) }
+            response.body.cancel(with: CancellationError())
+        }
+        return try await send(plan, by: Route(redirection: Redirection(from: request.url)))
+    }
+
     /// Sends a request and follows redirects; each request has the range and the condition.
-    func send(
-        _ plan: Plan, method: HTTPRequest.Method = .get, to url: DownloadURL? = nil
-    ) async throws -> FetchResponse<any ResponseBody> {
-        let url = url ?? request.url
-        var redirection = Redirection(from: url)
-        // Fields and secrets belong to the origin of the download.
-        if url.origin != request.url.origin { redirection.leaveOrigin() }
+    private func send(
+        _ plan: Plan, method: HTTPRequest.Method = .get, by route: Route
+    ) async throws -> (FetchResponse<any ResponseBody>, Route) {
+        var (redirection, isPlain) = (route.redirection, route.isPlain)
         while true {
+            isPlain = isPlain || redirection.url.scheme == "http"
             guard request.permits?(redirection.url) ?? true else {
                 throw DownloadError(.refused, .notPermitted(redirection.url))
             }
@@ -73,7 +96,9 @@ extension DownloadRun {
             let response = try await transport.send(message, timeout: request.boundedStallTimeout)
             do {
                 guard try redirection.follow(response.head) else {
-                    return FetchResponse(head: response.head, body: response.body, url: redirection.url)
+                    var answer = FetchResponse(head: response.head, body: response.body, url: redirection.url)
+                    answer.trust = isPlain ? .plain : response.trust ?? .verified
+                    return (answer, Route(redirection: redirection, isPlain: isPlain))
                 }
             } catch {
                 response.body.cancel(with: CancellationError())

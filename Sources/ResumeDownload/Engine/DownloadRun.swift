@@ -28,6 +28,8 @@ struct DownloadRun {
     /// Whether all stored bytes were received in a single response.
     var isOfOneAnswer = false
     var digest: RunningDigest?
+    /// The address that answered first, to which further requests of this run go.
+    var settled: Route?
     /// How often the URL was renewed since the last progress.
     var renewals = 0
     /// How often HEAD has failed; after two failures it is no longer sent.
@@ -151,6 +153,12 @@ extension DownloadRun: RequestClient {
     mutating func discarded(because reason: Reason) {
         forget()
         onEvent(.restarted(reason: reason, totalBytes: nil))
+    }
+
+    mutating func gaveUp(_ bytes: Int64, because reason: Reason) {
+        reused -= min(bytes, reused)
+        (digest, wrongDigest) = (nil, nil)
+        onEvent(.damaged(reason: reason))
     }
 
     /// Resets what was known about bytes that are no longer stored.

@@ -3,6 +3,12 @@ internal import ResumeStore
 internal import Synchronization
 
 extension Reason {
+    static func renewedToHTTP(_ url: DownloadURL) -> Reason {
+        Reason(
+            code: .init(rawValue: "renewed-to-http"),
+            text: "the renewed URL at \(url.host) uses http, and the download uses https; renew it with an https URL")
+    }
+
     /// Makes the reason for which a request, a body or a download ended with an error.
     init(for error: any Error) { self.init(for: error, nil) }
 

@@ -1,4 +1,5 @@
 public import HTTPTypes
+package import ResumeHTTP
 internal import Synchronization
 
 /// The HTTP client that the engine uses: it sends a request and returns a head and a stream of bytes.
@@ -74,11 +75,14 @@ public struct TransportResponse: Sendable {
     ///
     /// Read it to its end, or cancel it.
     package var body: any ResponseBody
+    /// What the connection proves about the server; nil if only the scheme of the URL tells.
+    package var trust: ServerTrust?
 
     /// Makes a response.
-    package init(head: HTTPResponse, body: any ResponseBody) {
+    package init(head: HTTPResponse, body: any ResponseBody, trust: ServerTrust? = nil) {
         self.head = head
         self.body = body
+        self.trust = trust
     }
 }
 

@@ -45,7 +45,9 @@ struct TracedTransport: Transport {
             let status = response.head.status.code
             span.attributes["http.response.status_code"] = status
             if status >= 400 { span.fail(because: "\(status)") }
-            return TransportResponse(head: response.head, body: TracedBody(response.body, span))
+            var traced = response
+            traced.body = TracedBody(response.body, span)
+            return traced
         } catch {
             span.fail(with: error)
             span.end()

@@ -15,6 +15,8 @@ package struct HeldPartial: Sendable, Hashable {
     /// Whether the bytes were received by another program, or from another URL, and were not compared with the server's
     /// file yet.
     package var isUnproved: Bool
+    /// Whether only the digest that the caller names proves that what is fetched belongs to the stored bytes.
+    package var isUnderDigest = false
 
     /// Whether a caller may use the stored bytes.
     package enum Access: Sendable, Hashable {
@@ -49,6 +51,14 @@ package struct HeldPartial: Sendable, Hashable {
         guard let representation else { return nil }
         guard let selection else { return representation.completeLength }
         return selection.length(completeLength: representation.completeLength)
+    }
+
+    /// The offset in the representation minus the offset in the file, for samples of all bytes; nil if several ranges
+    /// have different ones.
+    package var sampleShift: Int64? {
+        guard let selection else { return 0 }
+        let parts = selection.parts(completeLength: representation?.completeLength) ?? []
+        return parts.count == 1 ? parts.first.map { $0.first - $0.position } : nil
     }
 
     /// Whether every requested byte is stored, which depends on the stored ranges only.
@@ -87,6 +97,8 @@ package enum Plan: Sendable, Hashable {
         package var first: Int64 = 0
         /// The offset in the representation minus the offset in the file.
         package var shift: Int64 = 0
+        /// Whether the digest that the caller names proves the response, whatever validators say.
+        var isUnderDigest = false
         /// More ranges to request, behind this one, for comparison only.
         var further: [Range<Int64>] = []
     }
@@ -107,21 +119,23 @@ package enum Plan: Sendable, Hashable {
             self = .anew(held, nil)
             return
         }
-        let validator = representation.validator
+        // A digest of the whole file is an identity, whatever validators say.
+        let byDigest = policy.hasDigest && (held.isUnderDigest || representation.validator == nil)
+        let validator = byDigest ? nil : representation.validator
         if held.isUnproved {
             // The request loop compares samples first.
             self = .anew(held, avoidsRange ?? .notProved)
-        } else if validator == nil, held.access == .foreign || held.hasAllBytes {
+        } else if !byDigest, validator == nil, held.access == .foreign || held.hasAllBytes {
             // Without a validator, other requests must not use the bytes.
             self = .anew(held, .notShared)
-        } else if validator == nil, !policy.allowsUnvalidated {
+        } else if !byDigest, validator == nil, !policy.allowsUnvalidated {
             self = .anew(held, representation.weakness)
         } else if let avoidsRange {
             self = .anew(held, avoidsRange)
         } else if !representation.acceptsRanges {
             self = .anew(held, .rangesNotAccepted)
         } else if let selection = held.selection {
-            self = Self.continuing(selection, of: representation, held: held, policy: policy)
+            self = Self.continuing(selection, of: representation, by: validator, held: held, policy: policy)
         } else if held.hasAllBytes {
             self = .confirming(length: held.length, validator: validator, policy: policy)
         } else if held.length <= policy.overlap(for: validator), held.nextHeld == nil || validator == nil {
@@ -134,6 +148,10 @@ package enum Plan: Sendable, Hashable {
                 RangeRequest(
                     start: max(held.length - overlap, 0), offset: held.length, end: held.nextHeld?.lowerBound,
                     tail: min(overlap, held.nextHeld?.length ?? 0), condition: policy.condition, validator: validator))
+        }
+        if byDigest, case .range(var range) = self {
+            range.isUnderDigest = true
+            self = .range(range)
         }
     }
 
@@ -153,7 +171,8 @@ package enum Plan: Sendable, Hashable {
 
     /// Requests the rest of the range that has the first missing byte.
     private static func continuing(
-        _ selection: RangeSelection, of representation: Representation, held: HeldPartial, policy: ResumePolicy
+        _ selection: RangeSelection, of representation: Representation, by validator: Validator?, held: HeldPartial,
+        policy: ResumePolicy
     ) -> Plan {
         let parts = selection.parts(completeLength: representation.completeLength) ?? []
         guard let part = parts.last(where: { $0.position <= held.length }) else {
@@ -165,10 +184,10 @@ package enum Plan: Sendable, Hashable {
         }
         let shift = part.first - part.position
         let offset = held.length + shift
-        let wanted = max(policy.overlap(for: representation.validator), held.hasAllBytes ? 1 : 0)
+        let wanted = max(policy.overlap(for: validator), held.hasAllBytes ? 1 : 0)
         let overlap = min(wanted, offset - part.first)
         // Without a validator, only the overlap shows that the file is the same.
-        guard representation.validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
+        guard validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
             return .anew(held, .tooLittleHeld)
         }
         let end = held.nextHeld.map { min($0.lowerBound + shift, part.end) } ?? part.end
@@ -176,7 +195,7 @@ package enum Plan: Sendable, Hashable {
             RangeRequest(
                 start: offset - overlap, offset: offset, end: end,
                 tail: min(wanted, held.nextHeld?.length ?? 0, part.end - end), condition: policy.condition,
-                validator: representation.validator, first: part.first, shift: shift))
+                validator: validator, first: part.first, shift: shift))
     }
 
     /// The plan with `If-Range` instead of a preceding HEAD request, for use after an unknown ``HeadVerdict``.

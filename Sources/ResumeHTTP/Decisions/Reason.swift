@@ -73,6 +73,13 @@ extension Reason {
 
     package static let resumedUnvalidatedCode = Code(rawValue: "resumed-unvalidated")
 
+    /// Only the digest that the caller names proves that the file is the same.
+    package static func resumedUnderDigest(at offset: Int64) -> Reason {
+        Reason(
+            "resumed-under-digest",
+            "resumed at byte \(offset); the digest that you named is compared when all bytes are there")
+    }
+
     /// Only the comparison of bytes proves that the file is the same.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
         Reason(

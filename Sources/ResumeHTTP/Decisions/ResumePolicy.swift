@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// The conditions for resuming a download: how to request the rest, and what proves that it belongs to the stored
 /// bytes.
 public struct ResumePolicy: Sendable, Hashable {
@@ -39,6 +41,9 @@ public struct ResumePolicy: Sendable, Hashable {
     ///
     /// For callers with conditions that only a response can meet, such as the destination of redirects.
     package var confirmsComplete = false
+
+    /// The names of fields that are sent to the origin of the URL only, besides the well-known ones.
+    package var secretHeaderFields: Set<HTTPField.Name> = []
 
     /// Creates a policy; the defaults suit most servers.
     ///

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 extension Verdict {
     /// Judges a 206 response, which is used only if it is proved to belong to the stored bytes.
@@ -9,7 +9,9 @@ extension Verdict {
         _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
     ) -> Verdict {
         if let reason = obstacle(in: fields, policy) { return .askForWhole(reason: reason) }
-        if Representation(fields: fields).vary == "*" { return .askForWhole(reason: .variesAlways) }
+        if Representation(fields: fields).vary == "*", !range.isUnderDigest {
+            return .askForWhole(reason: .variesAlways)
+        }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .askForWhole(reason: .contentRangeInvalid)
         }
@@ -35,7 +37,9 @@ extension Verdict {
         return .append(
             Continuation(
                 from: first, to: last + 1, range: range, representation: representation,
-                reason: range.validator == nil ? .resumedUnvalidated(at: offset) : .resumed(at: offset)))
+                reason: range.isUnderDigest
+                    ? .resumedUnderDigest(at: offset)
+                    : range.validator == nil ? .resumedUnvalidated(at: offset) : .resumed(at: offset)))
     }
 
     /// Returns why a part cannot be used, whatever it belongs to; nil if it can.
@@ -50,6 +54,7 @@ extension Verdict {
     private static func difference(
         of fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
     ) -> Reason? {
+        if range.isUnderDigest { return nil }
         let answer = Representation(fields: fields)
         if let expected = range.validator {
             let validator = validator(in: fields, like: expected)
@@ -84,6 +89,14 @@ extension Verdict {
         // The transport removes the chunked coding only; other transfer codings would be stored as part of the file.
         if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
         return !policy.storesCoded && Representation.contentCoding(fields) != nil
+    }
+}
+
+extension Plan.RangeRequest {
+    /// Whether a part has the validator of the request.
+    package func isSame(as response: HTTPResponse) -> Bool {
+        response.status == .partialContent
+            && validator.map { Verdict.validator(in: response.headerFields, like: $0) == $0 } ?? true
     }
 }
 

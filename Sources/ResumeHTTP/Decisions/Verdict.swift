@@ -71,6 +71,12 @@ package enum Verdict: Sendable, Hashable {
         return .startRange(continuation)
     }
 
+    /// The verdict if the stored bytes are of another resource than a whole body that begins as they do.
+    package var replacing: Verdict {
+        guard case .append(let use) = self else { return self }
+        return .startOver(use.representation, reason: .otherRequest)
+    }
+
     /// Judges a response.
     ///
     /// The result depends only on the stored state, the request and the response.

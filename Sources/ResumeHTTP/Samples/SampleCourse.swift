@@ -23,6 +23,8 @@ package struct SampleCourse: Sendable, Hashable {
     /// The offset in the representation minus the offset in the file.
     private let shift: Int64
     private let samples: Int
+    /// Whether each request is for one range, one after the other.
+    private let isSingle: Bool
     private var left: [Range<Int64>]
     private var hasBegun = false
     private var asksForSeveral: Bool
@@ -37,9 +39,12 @@ package struct SampleCourse: Sendable, Hashable {
     ///     if it is known.
     ///   - policy: The conditions for resuming.
     ///   - shift: The offset in the representation minus the offset in the file.
+    ///   - isSingle: Whether each request is for one range, one after the other.
     package init(
-        _ grid: SampleGrid, of stored: Representation, isProved: Bool, policy: ResumePolicy, shift: Int64 = 0
+        _ grid: SampleGrid, of stored: Representation, isProved: Bool, policy: ResumePolicy, shift: Int64 = 0,
+        isSingle: Bool = false
     ) {
+        self.isSingle = isSingle
         // As in a damaged row.
         left = grid.places.filter { !$0.upperBound.addingReportingOverflow(shift).overflow && shift >= 0 }
         samples = grid.count
@@ -53,7 +58,7 @@ package struct SampleCourse: Sendable, Hashable {
     package func next() -> Action {
         if let verdict { return .end(verdict) }
         guard let first = left.first else { return .end(.agree(samples: samples)) }
-        if !hasBegun { return .send([request([first.prefix(SampleGrid.blockLength)])]) }
+        if !hasBegun || isSingle { return .send([request([first.prefix(SampleGrid.blockLength)])]) }
         guard asksForSeveral, left.count > 1 else { return .send(left.map { request([$0]) }) }
         let batches = stride(from: 0, to: left.count, by: Self.mostRanges).map { start in
             request(Array(left[start..<min(start + Self.mostRanges, left.count)]))

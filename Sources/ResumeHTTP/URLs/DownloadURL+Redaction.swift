@@ -139,7 +139,7 @@ private struct ParameterList {
 }
 
 /// The parameters that belong to a URL's signature and change with it, but are not secret themselves.
-private struct Signature {
+struct Signature {
     private let companions: Set<String>
     private let prefixes: [String]
     /// Whether there is a secret that times next to it are likely to belong to.
@@ -181,8 +181,7 @@ private struct Signature {
     ]
 
     /// The parameters of an Azure shared access signature.
-    private static let azure: Set<String> = [
-        "sv", "ss", "srt", "sp", "st", "se", "spr", "sip", "sr", "skoid", "sktid", "skt", "ske", "sks", "skv", "si",
-        "saoid", "suoid", "scid", "sdd", "sduoid", "skdutid", "skn", "ses", "spk", "srk", "epk", "erk",
-    ]
+    static let azure = SecretParameter.words(
+        "sv ss srt sp st se spr sip sr skoid sktid skt ske sks skv si "
+            + "saoid suoid scid sdd sduoid skdutid skn ses spk srk epk erk")
 }

@@ -98,37 +98,38 @@ struct SecretParameter {
 }
 
 extension SecretParameter {
+    /// Splits a list of words.
+    static func words(_ text: String) -> Set<String> { Set(text.split(separator: " ").map(String.init)) }
+
     /// Words that make any value a secret.
-    private static let secretWords: Set<String> = [
-        "auth", "authentication", "authorisation", "authorization", "bearer", "cookie", "credential", "credentials",
-        "csrf", "hmac", "jwt", "lsig", "oauth", "otp", "pass", "passcode", "passkey", "passphrase", "passwd",
-        "password",
-        "psw", "pw", "pwd", "rlkey", "saml", "secret", "sess", "session", "sig", "signature", "token", "userpass",
-        "xsrf",
-    ]
+    private static let secretWords = words(
+        """
+        auth authentication authorisation authorization bearer cookie credential credentials csrf hmac jwt \
+        lsig oauth otp pass passcode passkey passphrase passwd password psw pw pwd rlkey saml secret sess \
+        session sig signature token userpass xsrf
+        """)
 
     /// Secret words that often have a harmless short number, such as the pass of a satellite or the number of a
     /// session.
-    private static let numberedWords: Set<String> = ["auth", "otp", "pass", "sess", "session"]
+    private static let numberedWords = words("auth otp pass sess session")
 
     /// Names of secrets that sign a URL; see also `signatureEndings`.
-    private static let signatures: Set<String> = [
-        "__gda__", "authorization", "hdnea", "hdntl", "hdnts", "hmac", "lsig", "secure", "sig", "sign",
-    ]
-    private static let signatureEndings = ["secret", "sig", "sign", "signature", "token", "hmac"]
+    private static let signatures = words("__gda__ authorization hdnea hdntl hdnts hmac lsig secure sig sign")
+    private static let signatureEndings = words("secret sig sign signature token hmac")
 
     /// Endings of compound names, such as `phpsessid` and `accesstoken`.
-    private static let endings = [
-        "accesskey", "accesskeyid", "apikey", "authkey", "passwd", "password", "passphrase", "privatekey", "secret",
-        "secretkey", "sessid", "sessionid", "signature", "tempauth", "token",
-    ]
+    private static let endings = words(
+        """
+        accesskey accesskeyid apikey authkey passwd password passphrase privatekey secret secretkey sessid \
+        sessionid signature tempauth token
+        """)
 
     /// Words that make a following `key` a secret; any other `key` selects something.
-    private static let keyKinds: Set<String> = [
-        "access", "account", "admin", "api", "app", "application", "client", "consumer", "decryption", "developer",
-        "encryption", "functions", "licence", "license", "master", "private", "secret", "security", "service", "shared",
-        "sign", "signing", "subscription", "user",
-    ]
+    private static let keyKinds = words(
+        """
+        access account admin api app application client consumer decryption developer encryption functions \
+        licence license master private secret security service shared sign signing subscription user
+        """)
     /// Words before a `key` that may also be on a keyboard or a camera; only a long value is a secret.
     private static let weakKeyKinds: Set<String> = ["function", "host", "stream"]
 
@@ -138,12 +139,13 @@ extension SecretParameter {
     static let shortestWeakSecret = 20
 
     /// Names that are specific to one service.
-    private static let exactNames: Set<String> = [
-        "__gda__", "_sid", "_upt", "client_assertion", "googleaccessid", "hdnea", "hdntl", "hdnts", "key-pair-id",
-        "samlrequest", "samlresponse", "x-oss-additional-headers", "x-oss-date", "x-oss-expires",
-    ]
+    private static let exactNames = words(
+        """
+        __gda__ _sid _upt client_assertion googleaccessid hdnea hdntl hdnts key-pair-id samlrequest \
+        samlresponse x-oss-additional-headers x-oss-date x-oss-expires
+        """)
 
-    private static let prefixes = ["aspsessionid", "oauth_", "wowzatoken", "x-amz-", "x-goog-", "x-tos-"]
+    private static let prefixes = words("aspsessionid oauth_ wowzatoken x-amz- x-goog- x-tos-")
 
     private static func hasSecretPrefix(_ name: String) -> Bool {
         prefixes.contains(where: name.hasPrefix) && !name.hasPrefix("x-tos-process")

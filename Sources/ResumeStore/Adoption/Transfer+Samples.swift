@@ -15,14 +15,21 @@ extension Transfer {
     /// Whether the stored bytes were received from another URL, whose validators say nothing about this one.
     ///
     /// A validator identifies a representation of one resource only (RFC 9110, 8.8.1): at another origin or path the same
-    /// one may stand for other bytes. A query is taken for a signature.
+    /// one may stand for other bytes. Before the first response, the requested URLs are compared.
     package var isMoved: Bool {
-        guard entry.url != caller.url.redacted, receivedBytes > 0, let old = try? DownloadURL(entry.url) else {
+        if policy.digest != nil { return false }
+        if caller.standing == .moved { return true }
+        guard caller.answer == nil || caller.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
+            let old = try? DownloadURL(entry.url)
+        else {
             return false
         }
         let path = { (url: DownloadURL) in url.requestTarget.prefix { $0 != "?" } }
         return old.origin != caller.url.origin || path(old) != path(caller.url)
     }
+
+    /// Whether the bytes were received by another program and not compared yet.
+    package var isAdopted: Bool { entry.agreedSamples == 0 }
 
     /// The stored ranges that samples are taken from, as offsets in the delivered file.
     package var sampledRanges: [Range<Int64>] { parts.disjoint.extents }
@@ -77,6 +84,8 @@ extension Transfer {
         )
         // The server sends these bytes to this caller.
         access = .granted
+        caller.standing = .same
+        for index in entry.chunks.indices { entry.chunks[index].mark = nil }
         (blob as? MemoryBlob)?.owner = caller.identity
         readable.grant()
         readable.learn(totalLength: entry.totalBytes)

@@ -70,7 +70,8 @@ extension [Entry.Chunk] {
         reduce(into: []) { chunks, chunk in
             guard let last = chunks.last else { return chunks.append(chunk) }
             if chunk.length == 0 { return }
-            guard last.end == chunk.offset, last.durable == last.length || chunk.durable == 0 else {
+            guard last.end == chunk.offset, last.mark == chunk.mark, last.durable == last.length || chunk.durable == 0
+            else {
                 return chunks.append(chunk)
             }
             if last.durable == last.length {

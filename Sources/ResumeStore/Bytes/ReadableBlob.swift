@@ -43,6 +43,9 @@ final class ReadableBlob: Sendable {
         state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread, isWithheld: isWithheld))
     }
 
+    /// Forbids reading until it is allowed again.
+    func withhold() { state.withLock { $0.isWithheld = true } }
+
     /// Allows reading.
     func grant() {
         state.withLock { $0.isWithheld = false }

@@ -36,7 +36,7 @@ extension Transfer {
     /// - Throws: ``StoreError``: `destination`, `destinationExists`, `noSpace`, `io`, or another code for a store in
     ///   memory (see ``MemoryStore/promote(_:to:waits:)``); the complete download stays in the store. `heldBytesDiffer`
     ///   if bytes that were stored before do not match their checksums: they were discarded, and the next plan requests
-    ///   them again.
+    ///   them again. ``DownloadError`` of `digestMismatch` if the bytes do not have the digest of the policy.
     public func deliver(to path: String, replaces: Bool = true) async throws {
         var destination = try Destination(checking: path)
         destination.replaces = replaces
@@ -65,6 +65,7 @@ extension Transfer {
         // Recorded before anything is created beside the destination, so that it can be found after a crash.
         try await setDestination(destination)
         try await requireConfirmed()
+        try await requireDigest()
         if canDeliverBrief(to: destination) {
             onReceived?(held)
             if try await deliverBrief(to: destination, fulfilling: rows, isProved: isProved) { return }

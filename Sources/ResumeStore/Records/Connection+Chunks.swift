@@ -48,10 +48,11 @@ extension Connection {
             let next = index + 1 < chunks.count ? chunks[index + 1].offset : plannedEnd
             try run(
                 """
-                INSERT INTO chunk (download, first_byte, planned_end, path, received, durable, generation)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO chunk (download, first_byte, planned_end, path, received, durable, generation, mark)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """, .integer(id), .integer(chunk.offset), .optional(next), .text(chunk.path),
-                .integer(chunk.length), .integer(min(chunk.durable, chunk.length)), .integer(generation))
+                .integer(chunk.length), .integer(min(chunk.durable, chunk.length)), .integer(generation),
+                .optional(chunk.mark))
         }
         try run(
             """

@@ -8,7 +8,7 @@ extension Connection {
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
-        suggested_filename, requester, varied, vary, variant, grows, adopted
+        suggested_filename, requester, varied, vary, variant, grows, adopted, resource
         """
 
     /// Returns the columns of an entry, with NULL for those that a database of an older release does not have.
@@ -28,25 +28,27 @@ extension Connection {
 
     package static func entryByKey(_ columns: String) -> String { "SELECT \(columns) FROM download WHERE key = ?" }
 
-    package static let chunksOfEntry = """
-        SELECT path, first_byte, received, durable FROM chunk WHERE download = ? AND generation = ?
-        ORDER BY first_byte
-        """
+    private static let chunkColumns = "path, first_byte, received, durable, mark"
+
+    package static func chunksOfEntry(_ columns: String = chunkColumns) -> String {
+        "SELECT \(columns) FROM chunk WHERE download = ? AND generation = ? ORDER BY first_byte"
+    }
 
     package borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
         try first(Self.entryByKey(columns ?? Self.columns), .text(key)) { Self.entry($0) }
-            .flatMap { $0 }.map { try withChunks($0) }
+            .flatMap { $0 }.map { try withChunks($0, ofOlderRelease: columns != nil) }
     }
 
     package borrowing func entry(id: Int64, columns: String? = nil) throws -> Entry? {
         try first("SELECT \(columns ?? Self.columns) FROM download WHERE id = ?", .integer(id)) { Self.entry($0) }
-            .flatMap { $0 }.map { try withChunks($0) }
+            .flatMap { $0 }.map { try withChunks($0, ofOlderRelease: columns != nil) }
     }
 
-    borrowing func withChunks(_ entry: Entry) throws -> Entry {
+    borrowing func withChunks(_ entry: Entry, ofOlderRelease isOlder: Bool = false) throws -> Entry {
         var entry = entry
+        let columns = isOlder ? try existing(Self.chunkColumns, in: "chunk") : Self.chunkColumns
         entry.chunks = try rows(
-            Self.chunksOfEntry, .integer(entry.id), .integer(entry.generation)
+            Self.chunksOfEntry(columns), .integer(entry.id), .integer(entry.generation)
         ) { Self.chunk($0) }.compactMap { $0 }.disjoint
         return entry
     }
@@ -56,7 +58,7 @@ extension Connection {
             let durable = row.integer(3), (0...Self.largest).contains(offset),
             (0...Self.largest).contains(length), durable >= 0
         else { return nil }
-        return Entry.Chunk(path: path, offset: offset, length: length, durable: durable)
+        return Entry.Chunk(path: path, offset: offset, length: length, durable: durable, mark: row.text(4))
     }
 
     static func entry(_ row: borrowing Row) -> Entry? {
@@ -78,7 +80,9 @@ extension Connection {
         guard selection == nil || selection.flatMap({ RangeSelection($0) }) != nil else { return nil }
         return Entry(
             id: id, generation: generation, bootID: bootID,
-            requester: Requester(code: row.blob(21), varied: row.blob(22)), key: key,
+            requester: Requester(
+                code: row.blob(21), varied: row.blob(22), resource: row.text(27).flatMap { Provenance(stored: $0) }),
+            key: key,
             variant: row.integer(24).flatMap { Variant.number($0) } ?? 1, url: url,
             selection: selection.flatMap { RangeSelection($0) }, representation: representation, state: state,
             chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,

@@ -17,7 +17,7 @@ extension Connection {
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
+                requester = ?, varied = ?, resource = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
                 state = 'partial', used_at = ?, grows = ?, adopted = NULL
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
@@ -25,7 +25,8 @@ extension Connection {
             .optional(representation.contentType), .optional(representation.reprDigest),
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .text(url), .text(BootIdentifier.current), .integer(fresh), .integer(now),
+            .optional(requester.varied), .optional(requester.resource?.stored), .text(url),
+            .text(BootIdentifier.current), .integer(fresh), .integer(now),
             .integer(grows ? fresh : 0), .integer(id), .integer(generation))
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
@@ -42,17 +43,20 @@ extension Connection {
         agreedSamples: Int64?
     ) throws -> Bool {
         try run(
+            "UPDATE chunk SET mark = NULL WHERE download = ? AND generation = ?", .integer(id), .integer(generation))
+        return try run(
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, url = ?, adopted = ?
+                requester = ?, varied = ?, resource = ?, url = ?, adopted = ?
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
             .optional(representation.contentType), .optional(representation.reprDigest),
             .optional(representation.contentCoding), .flag(representation.acceptsRanges),
             .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .text(url), .optional(agreedSamples), .integer(id), .integer(generation)) > 0
+            .optional(requester.varied), .optional(requester.resource?.stored), .text(url), .optional(agreedSamples),
+            .integer(id), .integer(generation)) > 0
     }
 
     /// Records that bytes are stored; the recorded numbers never decrease.
@@ -87,17 +91,19 @@ extension Connection {
     /// - Parameters:
     ///   - part: Its beginning and generation.
     ///   - path: The path of the blob.
-    ///   - end: The planned end of the part.
+    ///   - end: The planned end of the part; nil if unknown.
+    ///   - mark: The digest that alone proves its bytes; nil if they need none.
     /// - Returns: Whether there is such a row now; false if the generation or an existing row at this offset is
     ///   different.
     /// - Throws: `SQLiteError`.
-    borrowing func insertPart(_ part: PartReference, path: String, end: Int64) throws -> Bool {
+    borrowing func insertPart(_ part: PartReference, path: String, end: Int64?, mark: String? = nil) throws -> Bool {
         try run(
             """
-            INSERT INTO chunk (download, first_byte, planned_end, path, generation)
-            SELECT id, ?1, ?2, ?3, generation FROM download WHERE id = ?4 AND generation = ?5
-            ON CONFLICT (download, first_byte) DO NOTHING
-            """, .integer(part.offset), .integer(end), .text(path), .integer(part.id), .integer(part.generation))
+            INSERT INTO chunk (download, first_byte, planned_end, path, generation, mark)
+            SELECT id, ?1, ?2, ?3, generation, ?6 FROM download WHERE id = ?4 AND generation = ?5
+            ON CONFLICT (download, first_byte) DO UPDATE SET mark = ?6 WHERE received = 0 AND ?6 IS NOT NULL
+            """, .integer(part.offset), .optional(end), .text(path), .integer(part.id), .integer(part.generation),
+            .optional(mark))
         try stopGrowing(id: part.id)
         return try integer(
             """

@@ -8,8 +8,14 @@ struct Requester: Sendable, Hashable {
     /// The hash of the fields that the server named in `Vary`; nil if there were none.
     var varied: [UInt8]?
 
+    /// What the bytes came from; nil for bytes of an earlier release.
+    var resource: Provenance?
+
     /// No request, so that all requests must be confirmed by the server.
     static let nobody = Requester(code: nil, varied: nil)
+
+    /// The same bytes, which belong to no request until they have been compared.
+    var ownerless: Requester { Requester(code: nil, varied: nil, resource: resource) }
 
     /// Whether it is exactly this request.
     func isSame(as identity: RequestIdentity?, key: [UInt8]) -> Bool {
@@ -25,7 +31,9 @@ extension Requester {
     ///   - identity: The request; nil if it is unknown.
     ///   - vary: ``Representation/vary``.
     ///   - key: The key of the store's hashes.
-    init(_ identity: RequestIdentity?, vary: String?, key: [UInt8]) {
+    ///   - resource: What the bytes came from; nil if that is not known.
+    init(_ identity: RequestIdentity?, vary: String?, key: [UInt8], from resource: Provenance? = nil) {
+        self.resource = resource
         code = identity?.code(key)
         varied = vary.flatMap { $0 == "*" ? nil : identity?.code(ofFieldsNamedIn: $0, key) }
     }
@@ -177,7 +185,8 @@ extension Connection {
     /// Records the request for which the server confirmed the stored bytes.
     borrowing func setRequester(id: Int64, generation: Int64, _ requester: Requester, url: String) throws {
         try run(
-            "UPDATE download SET requester = ?, varied = ?, url = ? WHERE id = ? AND generation = ?",
-            .optional(requester.code), .optional(requester.varied), .text(url), .integer(id), .integer(generation))
+            "UPDATE download SET requester = ?, varied = ?, resource = ?, url = ? WHERE id = ? AND generation = ?",
+            .optional(requester.code), .optional(requester.varied), .optional(requester.resource?.stored), .text(url),
+            .integer(id), .integer(generation))
     }
 }

@@ -21,6 +21,8 @@ extension DownloadStore {
             package var length: Int64
             /// The number of bytes that survive a power failure.
             package var durable: Int64
+            /// The digest that alone proves the bytes, as in a Repr-Digest field; nil if they need none.
+            package var mark: String?
         }
 
         /// The row's ID, which is never reused.

@@ -8,6 +8,8 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
     let comparesDigest = false
     /// How many bytes of the file were stored before.
     var reused: Int64 = 0
+    /// Whether all of them were received in one response of this fetch.
+    var isOfOneAnswer = false
     /// The maximum number of bytes.
     let limit: Int64
     /// Called with the number of stored bytes and of all bytes, after each part of a body.
@@ -49,10 +51,13 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
     }
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
+        if verdict.usesBody { isOfOneAnswer = verdict.replaces }
         if verdict.replaces { reused = 0 }
     }
 
     mutating func discarded(because reason: Reason) { reused = 0 }
+
+    mutating func gaveUp(_ bytes: Int64, because reason: Reason) { reused -= min(bytes, reused) }
 
     func refused(by head: HTTPResponse, _ body: Body?, because reason: Reason) async throws -> RequestOutcome {
         var error = DownloadError(.refused, reason, status: head.status.code)

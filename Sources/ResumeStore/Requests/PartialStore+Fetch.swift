@@ -5,7 +5,8 @@ extension PartialStore {
     /// Downloads into memory with the caller's HTTP client: resumes from the stored bytes, retries after a dropped
     /// connection or a temporary server error, and restarts if the file has changed.
     ///
-    /// If it fails or its task is cancelled, the received bytes are kept for the next call. Digests are not compared.
+    /// If it fails or its task is cancelled, the received bytes are kept for the next call. The digest of the policy is
+    /// compared before any byte is returned.
     ///
     /// ```swift
     /// let image = try await store.fetch(url) { fields in
@@ -96,6 +97,10 @@ extension Transfer {
                     } catch {
                         throw RequestOutcome.unlessFinal(error)
                     }
+                }
+                if try await insists(on: loop.client.isOfOneAnswer) {
+                    (loop.client.reused, loop.client.isOfOneAnswer) = (0, true)
+                    continue
                 }
                 do {
                     return try await finish(self, min(loop.client.reused, held))

@@ -50,6 +50,9 @@ package protocol RequestClient {
     /// Called after the stored bytes were discarded.
     mutating func discarded(because reason: Reason)
 
+    /// Called after some of the stored bytes were given up.
+    mutating func gaveUp(_ bytes: Int64, because reason: Reason)
+
     /// Records a decision.
     func note(_ reason: Reason) async throws
 

@@ -53,6 +53,8 @@ extension RequestLoop {
         var shift: Int64 = 0
         /// Whether the server's file must be the stored representation.
         var isProved = true
+        /// Whether each request is for one range, on one connection.
+        var isSingle = false
     }
 
     /// Compares samples before a plan whose bytes nothing else proves.
@@ -68,6 +70,9 @@ extension RequestLoop {
         if isUnproved {
             comparison.ranges = await client.transfer.sampledRanges
             comparison.isProved = false
+            comparison.isSingle = await !client.transfer.isAdopted
+            guard let shift = held.sampleShift else { return try await giveUp(.samplesUnanswered) }
+            comparison.shift = shift
         } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length
         {
             // The bytes after that are compared with the response to the plan's request.
@@ -83,11 +88,23 @@ extension RequestLoop {
             guard isUnproved else { return false }
             try await prove(representation ?? stored, count)
             return true
+        case (.differ(let reason), _) where comparison.isSingle, (.unproved(let reason), _) where comparison.isSingle:
+            return try await giveUp(reason)
         case (.differ(let reason), _): throw RequestOutcome.discard(reason)
         case (.unproved(let reason), _):
             try await client.note(reason)
             throw RequestOutcome.askForWhole(reason)
         }
+    }
+
+    /// Gives up bytes that only another caller's digest proves, or requests the whole file beside the stored bytes.
+    private mutating func giveUp(_ reason: Reason) async throws -> Bool {
+        guard await client.transfer.isMarked else {
+            try await client.note(reason)
+            throw RequestOutcome.askForWhole(reason)
+        }
+        client.gaveUp(try await client.transfer.dropMarked(because: reason), because: reason)
+        return true
     }
 
     /// Compares samples of all stored bytes with the server's file.
@@ -123,8 +140,6 @@ extension RequestLoop {
     /// Whether no validator can prove the bytes: they were received by another program, or from another URL.
     private func needsProof(_ held: HeldPartial) async -> Bool {
         if held.isUnproved { return true }
-        // Ranges of the caller's choice are separate downloads of the same URL.
-        guard held.selection == nil else { return false }
         return await client.transfer.isMoved
     }
 
@@ -139,7 +154,7 @@ extension RequestLoop {
             let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
             course = SampleCourse(
                 SampleGrid(over: comparison.ranges, seed: seed), of: comparison.stored, isProved: comparison.isProved,
-                policy: await client.policy, shift: comparison.shift)
+                policy: await client.policy, shift: comparison.shift, isSingle: comparison.isSingle)
         }
         samples = nil
         while true {
@@ -166,6 +181,12 @@ extension RequestLoop {
             throw RequestOutcome.retry(reason, afterSeconds: seconds, status: answer.head.status.code)
         case .refuse(let reason): throw try await client.refused(by: answer.head, nil, because: reason)
         case .read: break
+        }
+        let response = answer.response
+        if case .ownEntry(let reason) = await client.transfer.examine(
+            response.head, from: response.url, trust: response.trust)
+        {
+            throw RequestOutcome.askForWhole(reason)
         }
         var compared: [Range<Int64>] = []
         let parts = answer.request.parts(of: answer.response.body, after: answer.head)

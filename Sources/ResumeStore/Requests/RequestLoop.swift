@@ -50,6 +50,15 @@ package struct RequestLoop<Client: RequestClient> {
     private mutating func exchange(_ plan: Plan, _ send: Send) async throws -> RequestOutcome {
         let response = try await send(&client, plan)
         let (head, body) = (response.head, response.body)
+        do {
+            if let outcome = try await outcome(of: response, to: plan) {
+                client.cancel(body)
+                return outcome
+            }
+        } catch {
+            client.cancel(body)
+            throw error
+        }
         let held = await client.transfer.partial
         let verdict: Verdict
         furthest = max(furthest, held.length)
@@ -78,6 +87,33 @@ package struct RequestLoop<Client: RequestClient> {
             return .retry(reason, afterSeconds: seconds, status: head.status.code)
         case .refuse(let reason): return try await client.refused(by: head, body, because: reason)
         }
+    }
+
+    /// Asks whether the stored bytes may be continued with what a response came from.
+    ///
+    /// - Returns: What follows if the response is not used; nil if its head decides.
+    private mutating func outcome(
+        of response: FetchResponse<Client.Body>, to plan: Plan
+    ) async throws -> RequestOutcome? {
+        let held = await client.transfer.partial
+        let verdict = await client.transfer.examine(
+            response.head, from: response.url, trust: response.trust,
+            isConfirmed: comparedLength != nil && comparedLength == held.length)
+        switch verdict {
+        case .underDigest:
+            // Without a condition, the server sends the rest whatever validator it has.
+            if case .range(let range) = plan, range.validator != nil, !range.isSame(as: response.head) {
+                return .renewed
+            }
+        case .compareSamples(let reason), .ownEntry(let reason):
+            // A whole file needs no proof: it gets an entry of its own, unless its head shows that it is a failure.
+            guard case .range = plan else { break }
+            try await client.note(reason)
+            if case .ownEntry = verdict { return .askForWhole(reason) }
+            return .renewed
+        case .same: break
+        }
+        return nil
     }
 
     /// Decides what follows a request.

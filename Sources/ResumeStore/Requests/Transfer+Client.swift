@@ -30,13 +30,28 @@ extension Transfer {
 
     /// Evaluates the head of the response to the last ``nextRequest(avoidingRange:)``, after redirects.
     ///
-    /// - Parameter response: The status and the header fields.
+    /// - Parameters:
+    ///   - response: The status and the header fields.
+    ///   - url: The URL that the response came from, after redirects; nil for the requested one. Without it, the store
+    ///     cannot notice that the response is of another resource, and trusts an equal validator.
     /// - Returns: What to do. The body is written only after ``Step/writeBody``; otherwise discard it.
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`.
     ///   Then the stored bytes are kept.
-    public func receive(_ response: HTTPResponse) async throws -> Step {
+    public func receive(_ response: HTTPResponse, from url: DownloadURL? = nil) async throws -> Step {
         guard let plan = sent.take() else {
             throw StoreError(.misuse, "no request was planned for this response")
+        }
+        switch examine(response, from: url) {
+        case .same: break
+        case .underDigest:
+            if case .range(let range) = plan, range.validator != nil, !range.isSame(as: response) {
+                return .retry(.otherRequest, after: nil)
+            }
+        case .compareSamples(let reason), .ownEntry(let reason):
+            // Nothing compares samples here. The whole file gets an entry of its own.
+            guard case .range = plan else { break }
+            try await note(reason)
+            return .requestWhole(reason)
         }
         return switch try await receive(response, to: plan) {
         case .append, .startOver, .startRange: .writeBody

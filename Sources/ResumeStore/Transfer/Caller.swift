@@ -11,6 +11,24 @@ struct Caller: Sendable {
     var policy: ResumePolicy
     /// The destination file, if it is known.
     var destination: Destination?
+    /// What the last response came from; nil before the first one.
+    var answer: Provenance?
+    /// How that is related to what the stored bytes came from.
+    var standing = Standing.same
+    /// Whether URL or fields were renewed since the download was opened.
+    var isRenewed = false
+    /// The digest that all stored bytes were found to have.
+    var proved: HTTPDigest?
+
+    /// How a response is related to the stored bytes.
+    enum Standing: Sendable {
+        /// It is of the same resource.
+        case same
+        /// Samples must agree first.
+        case moved
+        /// The digest that the caller names proves all bytes in the end.
+        case underDigest
+    }
 
     /// Decides whether the caller may use the bytes of an entry.
     func access(to entry: Entry, _ key: [UInt8]) -> HeldPartial.Access {
@@ -18,12 +36,14 @@ struct Caller: Sendable {
         // The user's own file. The samples show whether the server sends the bytes to this caller.
         if entry.held.isUnproved { return .granted }
         guard entry.requester.isSame(as: identity, key: key) else { return .foreign }
-        return policy.confirmsComplete ? .unconfirmed : .granted
+        // Another connection may prove less, or more, than the one that the bytes were received over.
+        let isUsual = [nil, .verified, .plain].contains(entry.requester.resource?.trust)
+        return !isUsual || policy.confirmsComplete ? .unconfirmed : .granted
     }
 
     /// The requester that the bytes of a response to this caller belong to.
     func requester(for representation: Representation?, _ key: [UInt8]) -> Requester {
-        Requester(identity, vary: representation?.vary, key: key)
+        Requester(identity, vary: representation?.vary, key: key, from: answer)
     }
 
     /// Whether bytes that were fetched for another request are kept beside those of this one: they are complete, or the
@@ -35,20 +55,7 @@ struct Caller: Sendable {
 
 extension Caller {
     init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
-        let identity = headerFields.map { RequestIdentity(url, $0) }
+        let identity = headerFields.map { RequestIdentity(url, $0, secret: policy.secretHeaderFields) }
         self.init(url: url, identity: identity, policy: policy, destination: destination)
-    }
-}
-
-extension ResumePolicy {
-    /// Returns the policy for a URL whose origin may differ from that of the stored bytes.
-    ///
-    /// An entity tag identifies a representation of one resource only (RFC 9110, 8.8.3). At another origin the same tag
-    /// may stand for other bytes, so an overlap is compared there regardless of the caller's policy.
-    func moving(from old: String, to new: DownloadURL) -> ResumePolicy {
-        guard old != new.redacted, (try? DownloadURL(old))?.origin != new.origin else { return self }
-        var policy = self
-        policy.overlap = max(overlap, Self.defaultOverlap)
-        return policy
     }
 }

@@ -14,6 +14,8 @@ extension Transfer {
     func grantAccess() async throws {
         guard access != .granted else { return }
         access = .granted
+        // The bytes stay their requester's, and are withheld until the digest proves them.
+        if isUnderDigest { return }
         readable.grant()
         try await setRequester(requester(for: entry.representation), url: caller.url.redacted)
         try await noteDestination()
@@ -23,17 +25,17 @@ extension Transfer {
     ///
     /// Until the bytes have been compared and this caller has access, they belong to no caller, even after a crash.
     func leaveOwnerless() async throws {
-        if access == .foreign { try await setRequester(.nobody, url: entry.url) }
+        if access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
     }
 
-    private func setRequester(_ requester: Requester, url: String) async throws {
+    func setRequester(_ requester: Requester, url: String) async throws {
         guard requester != entry.requester else { return }
         let (id, generation) = (entry.id, entry.generation)
         try await disk?.write { connection in
             try connection.setRequester(id: id, generation: generation, requester, url: url)
         }
         (entry.requester, entry.url) = (requester, url)
-        (blob as? MemoryBlob)?.owner = requester == .nobody ? nil : caller.identity
+        (blob as? MemoryBlob)?.owner = requester.code == nil ? nil : caller.identity
     }
 
     /// Records the destination if it is known and the entry belongs to this caller.
@@ -42,14 +44,14 @@ extension Transfer {
         try await setDestination(destination)
     }
 
-    /// Moves to a separate entry before another representation replaces bytes that were fetched for another caller.
+    /// Moves to a separate entry before another representation replaces bytes that were fetched for another caller, or
+    /// from another resource.
     ///
-    /// Does so if they are complete, or if the server may still send them to requests with the header fields that it
-    /// named in `Vary`.
+    /// Bytes of another caller are replaced if they are incomplete and the server did not name the header fields of the
+    /// requests in `Vary`.
     func leaveForeignEntry() async throws {
-        guard access == .foreign,
-            caller.leaves(partial, of: entry.requester, identityKey)
-        else { return }
+        let isOther = caller.standing == .moved && !partial.isEmpty && !passesOn
+        guard isOther || access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else { return }
         _ = try await takeOwnVariant()
     }
 
@@ -61,7 +63,7 @@ extension Transfer {
     /// A digest that the stored bytes were found not to match; nil if there is none.
     package var refusedDigest: HTTPDigest? {
         get async throws {
-            guard isClaimed else { return nil }
+            guard isClaimed, memory == nil else { return nil }
             let id = entry.id
             return try await store.read { connection in try connection.refusedDigest(id: id) }
         }
@@ -72,6 +74,7 @@ extension Transfer {
     /// If this variant was fetched because another one did not match either, it is no better and is removed.
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
         try claim()
+        guard memory == nil else { return try await discard(reason: reason) }
         let (id, generation, name, entry) = (entry.id, entry.generation, key, entry)
         let isSecond = try await store.read { connection in
             try connection.hasRefused(digest, of: name, beside: entry)
@@ -106,6 +109,7 @@ extension Transfer {
             (lease, entry) = (own.lease, own.entry)
         }
         (damage, isSpliced, uncompared) = (nil, nil, 0)
+        (caller.standing, caller.proved) = (.same, nil)
         begin(with: nil)
         access = .granted
         readable.grant()

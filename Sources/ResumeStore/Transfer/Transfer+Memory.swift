@@ -47,7 +47,7 @@ extension Transfer {
         guard let memory else { return false }
         (entry.representation, entry.chunks) = (representation, [])
         (entry.requester, entry.url) = (requester(for: representation), caller.url.redacted)
-        isSpliced = false
+        (isSpliced, caller.standing, caller.proved) = (false, .same, nil)
         begin(with: memory.makeBlob(of: entry, for: caller.identity))
         access = .granted
         readable.grant()
@@ -60,15 +60,21 @@ extension Transfer {
     ) {
         guard case .memory(let memory) = home else { return }
         var entry = entry
-        entry.chunks = Entry.Chunk.inMemory(length)
+        entry.chunks = Entry.Chunk.inMemory(length, like: entry.chunks)
         memory.giveBack(MemoryHeld(entry: entry, blob: blob as? MemoryBlob), goes: goes)
     }
 }
 
 extension Entry.Chunk {
-    /// The only part of an entry in memory.
-    static func inMemory(_ length: Int64) -> [Entry.Chunk] {
-        [Entry.Chunk(path: "", offset: 0, length: length, durable: length)]
+    /// The only part of an entry in memory, and the one behind it that a digest must prove.
+    static func inMemory(_ length: Int64, like chunks: [Entry.Chunk] = []) -> [Entry.Chunk] {
+        let marked = chunks.first { $0.mark != nil && $0.offset < length }
+        let end = marked?.offset ?? length
+        let first = Entry.Chunk(path: "", offset: 0, length: end, durable: end)
+        guard let marked else { return [first] }
+        return [
+            first, Entry.Chunk(path: "", offset: end, length: length - end, durable: length - end, mark: marked.mark),
+        ]
     }
 }
 

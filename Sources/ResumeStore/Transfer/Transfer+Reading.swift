@@ -44,12 +44,14 @@ extension Transfer {
     /// - Returns: All bytes.
     /// - Throws: ``StoreError``: `tooLarge`, `misuse`, `io`, `database`; the complete download stays in the store.
     ///   `heldBytesDiffer` if bytes that were stored before do not match their checksums: they were discarded, and the
-    ///   next plan requests them again.
+    ///   next plan requests them again. ``DownloadError`` of `digestMismatch` if the bytes do not have the digest of
+    ///   the policy.
     public func takeData(upTo limit: Int) async throws -> [UInt8] {
         try requireOpen()
         guard isComplete, let blob else { throw StoreError.incomplete }
         guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
         try await requireConfirmed()
+        try await requireDigest()
         // The process may end before these bytes are used. Until then they are kept, as after each body.
         if isAwaited { try becomeOrdinary() }
         if isClaimed { try checkpoint() }

@@ -29,7 +29,7 @@ extension Transfer {
             }
         }
         guard let begun else { throw StoreError.superseded }
-        isSpliced = false
+        (isSpliced, caller.standing, caller.proved) = (false, .same, nil)
         KillPoint.reached(.startedOver)
         try store.removeBlobs(begun.abandoned)
         try take(begun.entry)
@@ -73,7 +73,8 @@ extension Transfer {
         try requireOpen()
         try claim()
         // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
-        if access == .foreign, try await takeOwnVariant().isEmpty { return try await note(reason) }
+        let isOther = access == .foreign || caller.standing == .moved && !isAdopted
+        if isOther, !passesOn, try await takeOwnVariant().isEmpty { return try await note(reason) }
         try? await sync.finish()
         let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
@@ -99,7 +100,7 @@ extension Transfer {
     func reduce(
         _ kind: Event.Kind, _ reason: Reason, lost: Int64, _ change: @Sendable ([Entry.Chunk]) -> [Entry.Chunk]
     ) async throws {
-        guard memory == nil else { return entry.chunks = change(Entry.Chunk.inMemory(held)) }
+        guard memory == nil else { return entry.chunks = change(Entry.Chunk.inMemory(held, like: entry.chunks)) }
         let entry = entry
         let reduced: Entry? = try await store.write { connection in
             let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation, change)

@@ -7,7 +7,7 @@ internal import ResumeSQLite
 /// bytes, delivers the file.
 ///
 /// This is the API for programs with their own HTTP client; the engine uses it too. Call in this order, for each
-/// request: ``nextRequest(avoidingRange:)``, send the request, ``receive(_:)``, ``write(_:)`` for each part of the body,
+/// request: ``nextRequest(avoidingRange:)``, send the request, ``receive(_:from:)``, ``write(_:)`` for each part of the body,
 /// ``endBody(_:)``; when that returns true, ``deliver(to:replaces:)`` or ``takeData(upTo:)``. Call ``close()`` at the
 /// end, also after an error: received bytes are kept for the next request.
 ///
@@ -80,7 +80,6 @@ public actor Transfer {
         access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
     ) {
         self.caller = caller
-        self.caller.policy = caller.policy.moving(from: entry.url, to: caller.url)
         self.access = access
         self.damage = damage
         if let file = blob as? OpenFile, !unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: unread) }
@@ -109,7 +108,12 @@ public actor Transfer {
     package nonisolated var held: Int64 { main.held }
 
     /// The current state of the stored bytes.
-    package var partial: HeldPartial { entry.held(upTo: held, access) }
+    package var partial: HeldPartial {
+        var partial = entry.held(upTo: held, access)
+        partial.isUnderDigest = isUnderDigest
+        partial.isUnproved = partial.isUnproved || policy.digest == nil && isMarked
+        return partial
+    }
 
     /// The key of the current entry: the transfer's ``key`` and the number of the variant.
     package var entryKey: String { entry.key }
@@ -118,14 +122,10 @@ public actor Transfer {
     public var receivedBytes: Int64 { parts.heldBytes }
 
     /// Whether every byte is stored and the caller may use them, so that the file can be delivered without a request.
-    public var isComplete: Bool {
-        blob != nil && partial.isComplete
-    }
+    public var isComplete: Bool { blob != nil && partial.isComplete }
 
     /// Whether every byte is stored.
-    var hasAllBytes: Bool {
-        blob != nil && partial.hasAllBytes
-    }
+    var hasAllBytes: Bool { blob != nil && partial.hasAllBytes }
 
     /// Runs a closure on the transfer's queue, so that its calls of the transfer need no thread switch.
     package func run<Result: Sendable>(
@@ -163,7 +163,9 @@ public actor Transfer {
         }
         main.endBody()
         let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
-        return passesOn ? verdict.withoutPrefix : verdict
+        if passesOn { return verdict.withoutPrefix }
+        // The prefix is of another resource, or was not sent over this kind of connection.
+        return caller.standing == .moved ? verdict.replacing : verdict
     }
 
     /// Performs the second half of ``receive(_:to:)``.
@@ -176,10 +178,16 @@ public actor Transfer {
         switch verdict {
         case .append(let continuation):
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
-            try await leaveOwnerless()
-            try beginBody(continuation, of: response)
-            // The server sends these bytes to this caller too.
-            readable.grant()
+            if isUnderDigest || continuation.reason == .resumedUnderDigest(at: continuation.offset) {
+                try await beginMarked()
+                try beginBody(continuation, of: response)
+            } else {
+                try await leaveOwnerless()
+                try await recordResource()
+                try beginBody(continuation, of: response)
+                // The server sends these bytes to this caller too.
+                readable.grant()
+            }
             try await disk?.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
             try await startOver(with: representation, reason: reason)
@@ -189,6 +197,7 @@ public actor Transfer {
             try beginBody(continuation, of: response)
         case .complete(let representation, let reason):
             try await learn(representation)
+            try await recordResource()
             try await grantAccess()
             try await disk?.record(.resumed, key: entry.key, reason: reason, bytes: held)
         case .askForWhole(let reason), .retry(let reason, _), .refuse(let reason):
@@ -199,15 +208,6 @@ public actor Transfer {
     /// Records a decision about the stored bytes, to be shown to people.
     package func note(_ reason: Reason) async throws {
         try await disk?.record(.refused, key: entry.key, reason: reason, bytes: held)
-    }
-
-    /// Continues the same download with another URL or other header fields.
-    package func move(to url: DownloadURL, headerFields: HTTPFields) {
-        caller.policy = policy.moving(from: entry.url, to: url)
-        caller.url = url
-        caller.identity = RequestIdentity(url, headerFields)
-        // No response to the new request has confirmed the stored bytes yet.
-        if access == .granted, !partial.isEmpty { access = .unconfirmed }
     }
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {

@@ -10,17 +10,30 @@ package struct RequestIdentity: Sendable {
     ///
     /// All values are hashed, so that an identity in memory contains no secrets.
     private let url: [UInt8]
+    /// The origin of the URL.
+    private let origin: String
+    /// The SHA-256 of the URL without parameters that sign its path, and of the URL without secrets.
+    private let unsigned, redacted: [UInt8]
     /// Field names in lower case, sorted, each with the hash of its value; values of the same name keep their order.
     private let fields: [(name: String, value: [UInt8])]
+    /// The names of fields that are sent to the origin of the URL only.
+    private let secretNames: Set<String>
 
     /// Creates an identity.
     ///
     /// - Parameters:
     ///   - url: The requested URL.
     ///   - fields: The caller's fields. Fields that the plan sets are ignored, except a caller's own `Accept-Encoding`.
-    package init(_ url: DownloadURL, _ fields: HTTPFields) {
+    ///   - secret: The names of fields that are sent to the origin of the URL only, besides the well-known ones.
+    package init(_ url: DownloadURL, _ fields: HTTPFields, secret: Set<HTTPField.Name> = []) {
+        secretNames = Set(Redirection.credentials.union(secret).map(\.canonicalName))
         let user = url.userInfo.map { "\($0)@" } ?? ""
-        self.url = Self.digest(Array("\(url.scheme)://\(user)\(url.authority)\(url.requestTarget)".utf8))
+        let start = "\(url.scheme)://\(user)\(url.authority)"
+        self.url = Self.digest(Array((start + url.requestTarget).utf8))
+        let target = url.unsignedTarget
+        unsigned = target == url.requestTarget ? self.url : Self.digest(Array((start + target).utf8))
+        redacted = url.hasSecrets ? Self.digest(Array(url.redacted.utf8)) : self.url
+        origin = url.origin
         let own = fields.filter { field in
             // The plan's default value is not the caller's choice.
             field.name == .acceptEncoding
@@ -34,6 +47,15 @@ package struct RequestIdentity: Sendable {
     /// Returns the hash of the whole identity.
     package func code(_ key: [UInt8]) -> [UInt8] {
         Self.code(key, url + fields.flatMap { Self.framed($0.name) + $0.value })
+    }
+
+    /// Returns the parts of the request that a server has received after redirects, as hashes.
+    ///
+    /// At another origin than the requested one, they contain nothing secret. Parameters that sign the path are left out.
+    func sent(to final: DownloadURL) -> [UInt8] {
+        let isAtOrigin = final.origin == origin
+        let sent = isAtOrigin ? fields : fields.filter { !secretNames.contains($0.name) }
+        return (isAtOrigin ? unsigned : redacted) + sent.flatMap { Self.framed($0.name) + $0.value }
     }
 
     /// Returns the hash of the fields that a server named in `Vary` (RFC 9111, 4.1).

@@ -1,0 +1,80 @@
+/// Whether stored bytes may be continued with a response, decided from what both came from, before any validator.
+package enum ResourceVerdict: Sendable, Hashable {
+    /// The same resource, received in the same way: the validator and the overlap decide.
+    case same
+    /// Only the digest that the caller names proves the bytes, when all of them are stored.
+    case underDigest
+    /// Compare samples of all stored bytes first.
+    case compareSamples(Reason)
+    /// Leave the stored bytes to their caller, and continue with a separate entry.
+    case ownEntry(Reason)
+
+    /// What is known beside the two resources.
+    package struct Terms: Sendable, Hashable {
+        /// Whether the caller names a digest of the whole file.
+        package var hasDigest: Bool
+        /// Whether the caller has renewed the URL or the fields of the same download.
+        package var isRenewed: Bool
+        /// Whether both responses announce the same digest, or samples of the stored bytes agreed just now.
+        package var isConfirmed: Bool
+
+        /// Creates terms; by default, nothing more is known.
+        package init(hasDigest: Bool = false, isRenewed: Bool = false, isConfirmed: Bool = false) {
+            (self.hasDigest, self.isRenewed, self.isConfirmed) = (hasDigest, isRenewed, isConfirmed)
+        }
+    }
+
+    /// Decides about a response.
+    ///
+    /// - Parameters:
+    ///   - held: What the stored bytes came from.
+    ///   - answer: What the response came from.
+    ///   - terms: What else is known.
+    package init(held: Provenance, answer: Provenance, _ terms: Terms) {
+        if held.trust != answer.trust {
+            self = terms.hasDigest ? .underDigest : .ownEntry(.trustChanged(from: held.trust, to: answer.trust))
+        } else if held.code == answer.code || terms.isConfirmed || terms.isRenewed && held.address == answer.address {
+            self = .same
+        } else if terms.hasDigest {
+            self = .underDigest
+        } else {
+            self = .compareSamples(
+                held.address == answer.address ? .otherRequest : .otherAddress(held.address, answer.address))
+        }
+    }
+}
+
+extension Reason {
+    /// The stored bytes were received over a connection of another kind.
+    static func trustChanged(from old: ServerTrust, to new: ServerTrust) -> Reason {
+        Reason(
+            "trust-changed",
+            "the stored bytes were received \(old.description), and the server answers \(new.description): "
+                + "only a digest that you name can prove that they are the same file")
+    }
+
+    /// The same address, requested with other credentials or fields.
+    package static let otherRequest = Reason(
+        "other-request", "the stored bytes were received for a request with other credentials, fields or parameters")
+
+    /// A part from another address than that of the stream beside it.
+    package static let otherAddressOfPart = Reason(
+        "other-address-of-part", "the server redirected the request for a part to another address")
+
+    /// A response from another address than the one of the stored bytes.
+    static func otherAddress(_ old: String, _ new: String) -> Reason {
+        Reason("other-address", "the stored bytes were received from \(old), and the response comes from \(new)")
+    }
+}
+
+extension ServerTrust {
+    /// How bytes were received, in words.
+    var description: String {
+        switch self {
+        case .verified: "with a verified certificate"
+        case .authorities: "with a certificate of the authorities that were named"
+        case .unverified: "without verifying the certificate"
+        case .plain: "over http"
+        }
+    }
+}

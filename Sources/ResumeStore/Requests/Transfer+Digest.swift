@@ -1,0 +1,97 @@
+internal import ResumeFiles
+package import ResumeHTTP
+internal import ResumeSQLite
+
+/// Bytes that only a digest of the caller proves.
+extension Transfer {
+    /// Whether bytes go on only because of the digest that the caller names.
+    package var isUnderDigest: Bool {
+        policy.hasDigest && (caller.standing == .underDigest || isMarked) && caller.proved != policy.digest
+    }
+
+    /// Whether stored bytes carry the mark of a digest.
+    package var isMarked: Bool { entry.chunks.contains { $0.mark != nil && ($0.length > 0 || held > $0.offset) } }
+
+    /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.
+    func beginMarked() async throws {
+        caller.standing = .underDigest
+        readable.withhold()
+        guard let mark = policy.digest?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
+        guard memory == nil else {
+            if !isMarked { entry.chunks = Entry.Chunk.inMemory(held) }
+            entry.chunks.append(Entry.Chunk(path: "", offset: held, length: 0, durable: 0, mark: mark))
+            return
+        }
+        try claim()
+        try checkpoint()
+        guard let path = entry.chunks.first?.path else { return }
+        let part = PartReference(id: entry.id, generation: entry.generation, offset: held)
+        let end = partial.nextHeld?.lowerBound ?? entry.representation?.completeLength
+        let current: Entry? = try await store.write { connection in
+            guard try connection.insertPart(part, path: path, end: end, mark: mark) else { return nil }
+            return try connection.entry(id: part.id)
+        }
+        guard let current, current.generation == part.generation else { throw StoreError.superseded }
+        try take(current)
+        begin(with: blob)
+    }
+
+    /// Removes the bytes that only another caller's digest proves, and keeps those before them.
+    ///
+    /// - Returns: The number of removed bytes.
+    package func dropMarked(because reason: Reason) async throws -> Int64 {
+        try? await sync.finish()
+        let (before, lost) = (receivedBytes, entry.chunks.filter { $0.mark != nil }.heldBytes)
+        try await reduce(.restarted, reason, lost: lost) { chunks in
+            chunks.filter { $0.mark != nil }.reduce(chunks) { $0.removing($1.range) }
+        }
+        begin(with: blob, givesUp: true)
+        return before - receivedBytes
+    }
+
+    /// Records that all bytes have the digest that the caller names, so that readers may have them.
+    package func prove(by digest: HTTPDigest) {
+        guard digest == policy.digest else { return }
+        caller.proved = digest
+        readable.grant()
+    }
+
+    /// Continues with a new blob if the stored bytes were found not to have the digest that the caller still names.
+    func insists(on isOfOneAnswer: Bool) async throws -> Bool {
+        guard let digest = policy.digest, !isOfOneAnswer, try await refusedDigest == digest else { return false }
+        try await fetchAgainBeside(because: .digestInsisted)
+        return true
+    }
+
+    /// Throws unless the complete file has the digest that the caller names, if it does.
+    func requireDigest() async throws {
+        guard let digest = policy.digest, caller.proved != digest, !passesOn else { return }
+        let (bytes, range) = (heldBytes, 0..<held)
+        let found = try await Blocking.run {
+            var hash = RunningHash(digest.algorithm)
+            try unsafe bytes.forEachBuffer(in: range) { unsafe hash.update($0) }
+            return hash.digest
+        }
+        guard found == digest else {
+            let reason = Reason.digestMismatch(digest, found, isKept: memory == nil)
+            try await refuse(digest, because: reason)
+            throw DownloadError(.digestMismatch, reason)
+        }
+        prove(by: digest)
+    }
+}
+
+extension Reason {
+    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, isKept: Bool) -> Reason {
+        let found = found == expected ? nil : found
+        return Reason(
+            "digest-mismatch",
+            "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); nothing was written"
+                + (isKept ? ", and the received file is kept in the store" : ""))
+    }
+
+    package static let digestInsisted = Reason(
+        "digest-insisted",
+        "the stored content does not have the expected digest; the file is downloaded again beside it")
+}

@@ -1,0 +1,69 @@
+package import HTTPTypes
+package import ResumeHTTP
+internal import ResumeSQLite
+
+/// What the stored bytes and the responses come from.
+extension Transfer {
+    /// Decides whether the stored bytes may be continued with a response, before its validators count.
+    ///
+    /// - Parameters:
+    ///   - head: The status and the fields of the response.
+    ///   - url: The URL that it came from; nil for the requested one.
+    ///   - trust: What the connections prove; nil if only the scheme of the URLs tells.
+    ///   - isConfirmed: Whether samples of the stored bytes have just agreed.
+    /// - Returns: What may be done with the stored bytes.
+    package func examine(
+        _ head: HTTPResponse, from url: DownloadURL?, trust: ServerTrust? = nil, isConfirmed: Bool = false
+    ) -> ResourceVerdict {
+        guard [200, 203, 206, 416].contains(head.status.code) else { return .same }
+        let answer = Provenance(caller.identity, at: caller.url, from: url, trust: trust, identityKey)
+        caller.answer = answer
+        guard !partial.isEmpty || partial.hasAllBytes, entry.agreedSamples != 0 else { return .same }
+        let announced = HTTPDigest(field: Representation(fields: head.headerFields).reprDigest)
+        let isEqual = announced != nil && announced == HTTPDigest(field: entry.representation?.reprDigest)
+        let verdict = ResourceVerdict(
+            held: entry.requester.resource ?? earlierResource(beside: answer), answer: answer,
+            .init(hasDigest: policy.hasDigest, isRenewed: caller.isRenewed, isConfirmed: isConfirmed || isEqual))
+        caller.standing =
+            switch verdict {
+            case .same: .same
+            case .underDigest: .underDigest
+            case .compareSamples, .ownEntry: .moved
+            }
+        return verdict
+    }
+
+    /// Returns what bytes of an earlier release came from, as far as their row can tell.
+    ///
+    /// The hash of their request decides, and if it is not known, the URL. If a scheme signs the path, only the signature
+    /// may differ.
+    private func earlierResource(beside answer: Provenance) -> Provenance {
+        let isSameURL = entry.url == caller.url.redacted
+        let isSame =
+            entry.requester.isSame(as: caller.identity, key: identityKey)
+            || isSameURL && (entry.requester.code == nil || caller.url.hasSecrets && caller.url.isOnlySigned)
+        var earlier = answer
+        if !isSame { (earlier.code, earlier.address) = ("", (try? DownloadURL(entry.url).address) ?? "") }
+        // Bytes without a verified certificate have keys of their own there.
+        let wasPlain = entry.url.hasPrefix("http:")
+        if wasPlain != (answer.trust == .plain) { earlier.trust = wasPlain ? .plain : .verified }
+        return earlier
+    }
+
+    /// Records what a response came from, if that is not known or has changed.
+    func recordResource() async throws {
+        guard access != .foreign, !isUnderDigest, let answer = caller.answer, answer != entry.requester.resource else {
+            return
+        }
+        try await setRequester(requester(for: entry.representation), url: caller.url.redacted)
+    }
+
+    /// Continues the same download with another URL or other header fields.
+    package func move(to url: DownloadURL, headerFields: HTTPFields) {
+        caller.url = url
+        caller.identity = RequestIdentity(url, headerFields, secret: policy.secretHeaderFields)
+        caller.isRenewed = true
+        // No response to the new request has confirmed the stored bytes yet.
+        if access == .granted, !partial.isEmpty { access = .unconfirmed }
+    }
+}
