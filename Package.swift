@@ -104,6 +104,7 @@ let package = Package(
                 .embedInCode("V12__entries.sql"), .embedInCode("V13__entry_indices.sql"),
                 .embedInCode("V14__adopted.sql"),
                 .embedInCode("V15__size_index.sql"), .embedInCode("V16__resource.sql"),
+                .embedInCode("V17__contradictions.sql"),
             ],
             swiftSettings: settings),
         .target(

@@ -38,6 +38,9 @@ package enum WallClock {
     }
     #endif
 
+    /// The days since 1970.
+    package static var day: Int64 { milliseconds / 86_400_000 }
+
     package static var milliseconds: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -40,6 +40,19 @@ struct RedirectionTests {
         #expect(redirection.permitted(Self.mine, secret: Self.apiKey) == Self.mine)
     }
 
+    @Test(
+        "H13: bytes outside ASCII and blanks are percent-encoded as they came",
+        arguments: [
+            ("/Fran\u{E7}ais/\u{E8}.zip", "/Fran%E7ais/%E8.zip"), ("/Fran%E7ais/%E8.zip", "/Fran%E7ais/%E8.zip"),
+            ("/two words.zip", "/two%20words.zip"), ("../a%20b%25/\u{C3}\u{A9}", "/a%20b%25/%C3%A9"),
+        ])
+    func raw(location: String, target: String) throws {
+        var redirection = try redirection("https://one.test/x%E9/y")
+        let isRedirect = try redirection.follow(response(302, ["Location: \(location)"]))
+        #expect(isRedirect)
+        #expect(redirection.url.absoluteString == "https://one.test" + target)
+    }
+
     @Test("Other statuses are not redirects", arguments: [200, 206, 300, 304, 305, 306, 309, 404, 416, 503])
     func notFollowed(status: Int) throws {
         var redirection = try redirection("https://a.example/")

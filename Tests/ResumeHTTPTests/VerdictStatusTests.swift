@@ -8,9 +8,9 @@ struct VerdictStatusTests {
     private static let nothing = HeldPartial(representation: nil, length: 0)
 
     @Test(
-        "E, T6: a 416 means complete only if its length equals the stored one and the validator agrees",
+        "E, T6: a 416 to a range that begins inside the file completes nothing",
         arguments: [
-            Answer("E01", ["Content-Range: bytes */100000", "ETag: \"a\""], "complete: resumed"),
+            Answer("E01: inside", ["Content-Range: bytes */100000", "ETag: \"a\""], "range-not-satisfiable"),
             Answer("E01: nginx sends no tag", ["Content-Range: bytes */100000"], "range-not-satisfiable"),
             Answer("E02", ["Content-Range: bytes */99999", "ETag: \"a\""], "range-not-satisfiable"),
             Answer("E03", ["Content-Range: bytes */250000", "ETag: \"a\""], "range-not-satisfiable"),
@@ -28,8 +28,24 @@ struct VerdictStatusTests {
     func unsatisfied(answer: Answer) {
         let held = Fixture.held { $0.completeLength = nil }
         let verdict = Fixture.judge(416, answer.lines, held: held)
-        #expect(verdict.summary == (answer.id == "E01" ? answer.expected : "ask for whole: \(answer.expected)"))
-        if answer.id == "E01" { #expect(verdict.representation?.completeLength == Fixture.length) }
+        #expect(verdict.summary == "ask for whole: \(answer.expected)")
+    }
+
+    @Test(
+        "E01: a 416 to a range that begins at the end completes the file if length and validator agree",
+        arguments: [
+            (["Content-Range: bytes */100000", "ETag: \"a\""], "complete: resumed"),
+            (["Content-Range: bytes */100000", "ETag: \"b\""], "ask for whole: range-not-satisfiable"),
+            (["Content-Range: bytes */99999", "ETag: \"a\""], "ask for whole: range-not-satisfiable"),
+            (["Content-Range: bytes */100000"], "ask for whole: range-not-satisfiable"),
+        ])
+    func atTheEnd(lines: [String], expected: String) {
+        let held = Fixture.held { $0.completeLength = nil }
+        let policy = ResumePolicy(overlap: 0)
+        let plan = Plan(for: held, policy: policy)
+        let verdict = Verdict(for: response(416, lines), to: plan, held: held, policy: policy)
+        #expect(verdict.summary == expected)
+        if expected == "complete: resumed" { #expect(verdict.representation?.completeLength == Fixture.length) }
     }
 
     @Test("E06: with a known length, a 416 with a shorter one completes nothing")
@@ -43,7 +59,9 @@ struct VerdictStatusTests {
         var held = Fixture.dated
         held.representation?.completeLength = nil
         let lines = ["Content-Range: bytes */100000", "Last-Modified: \(Fixture.modified)"]
-        #expect(Fixture.judge(416, lines, held: held).summary == "complete: resumed")
+        let policy = ResumePolicy(overlap: 0)
+        let plan = Plan(for: held, policy: policy)
+        #expect(Verdict(for: response(416, lines), to: plan, held: held, policy: policy).summary == "complete: resumed")
         let later = ["Content-Range: bytes */100000", "Last-Modified: \(Fixture.sent)"]
         #expect(Fixture.judge(416, later, held: held).summary == "ask for whole: range-not-satisfiable")
     }
@@ -83,7 +101,7 @@ struct VerdictStatusTests {
     }
 
     @Test(
-        "I01, I02, I03, I09, I11, I13, I14, I16, H15, T28, T40: an error, and stored bytes stay",
+        "I01, I02, I03, I09, I11, I13, I14, I16, H15, T28, T40: an error; after a range, one plain request",
         arguments: [
             201, 202, 204, 205, 207, 226, 300, 304, 305, 306, 399, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411,
             413,
@@ -91,9 +109,9 @@ struct VerdictStatusTests {
         ])
     func refused(status: Int) {
         let lines = ["ETag: \"a\"", Fixture.contentRange, "Content-Length: 154096", "Retry-After: 1"]
-        for held in [Fixture.tagged, Self.nothing] {
-            #expect(Fixture.judge(status, lines, held: held).summary == "refuse: status-\(status)")
-        }
+        #expect(Fixture.judge(status, lines, held: Self.nothing).summary == "refuse: status-\(status)")
+        let step = [401, 407].contains(status) ? "refuse" : "ask for whole"
+        #expect(Fixture.judge(status, lines).summary == "\(step): status-\(status)")
     }
 
     @Test("No status except 200, 203, 206 and 416 ever affects a byte")
@@ -108,7 +126,7 @@ struct VerdictStatusTests {
     func phrase() {
         let head = response(404, phrase: "Not \u{1B}]0;x\u{7} Found")
         let verdict = Verdict(for: head, to: Plan(for: Fixture.tagged), held: Fixture.tagged)
-        #expect(verdict.summary == "refuse: status-404")
+        #expect(verdict.summary == "ask for whole: status-404")
         #expect(!verdict.reason.text.unicodeScalars.contains { $0.properties.generalCategory == .control })
         #expect(Fixture.judge(404).reason.text == "the server responded with status 404")
     }

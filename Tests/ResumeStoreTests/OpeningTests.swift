@@ -98,6 +98,8 @@ struct OpeningTests {
                 ALTER TABLE download DROP COLUMN grows;
                 ALTER TABLE download DROP COLUMN adopted;
                 ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;
+                ALTER TABLE download DROP COLUMN seen;
+                ALTER TABLE download DROP COLUMN closed;
                 ALTER TABLE store DROP COLUMN identity_key;
                 PRAGMA user_version = 1;
                 """)

@@ -104,7 +104,10 @@ struct OutdatedTests {
         }
     }
 
-    @Test("A transfer whose row was restarted by another process does not change the row", arguments: Change.allCases)
+    // A new representation begins in another row.
+    @Test(
+        "A transfer whose row was restarted by another process does not change the row",
+        arguments: Change.allCases.filter { $0 != .start })
     func superseded(change: Change) async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")

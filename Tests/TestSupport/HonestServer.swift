@@ -21,7 +21,7 @@ package struct HonestServer: Sendable {
         var head = HTTPResponse(status: .ok)
         if let range = fields[.range], fields[.ifRange] == etag {
             let ends = range.dropFirst("bytes=".count).split(separator: "-").map { Int($0) ?? 0 }
-            body = ends[0]..<(ends.count > 1 ? ends[1] + 1 : content.count)
+            body = ends[0]..<(ends.count > 1 ? min(ends[1] + 1, content.count) : content.count)
             head.status = .partialContent
             head.headerFields[.contentRange] = "bytes \(body.lowerBound)-\(body.upperBound - 1)/\(content.count)"
         }

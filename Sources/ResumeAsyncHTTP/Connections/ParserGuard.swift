@@ -17,6 +17,8 @@ final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The bytes received since the parser last produced something.
     fileprivate var count = 0
+    /// The reason phrase of an error's head; NIO replaces it by that of the standard.
+    fileprivate var phrase: String?
 
     /// Adds guards on both sides of a connection's parser.
     ///
@@ -33,7 +35,13 @@ final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        count += unwrapInboundIn(data).readableBytes
+        let buffer = unwrapInboundIn(data)
+        if count == 0 {
+            let line = buffer.readableBytesView.prefix(512).prefix { $0 != 0x0D && $0 != 0x0A }
+            let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
+            phrase = words.count == 3 && words[0].hasPrefix("HTTP/") ? String(words[2]) : nil
+        }
+        count += buffer.readableBytes
         guard count <= Self.limit else {
             let megabytes = Self.limit >> 20
             context.fireErrorCaught(
@@ -95,6 +103,11 @@ final class AnswerGuard: ChannelInboundHandler {
             }
             if head.status.code < 100 {
                 return refuse("the status code is \(head.status.code)", context)
+            }
+            if head.status.code >= 400, let phrase = parser?.phrase {
+                var head = head
+                head.status = .custom(code: head.status.code, reasonPhrase: phrase)
+                return context.fireChannelRead(wrapInboundOut(.head(head)))
             }
         }
         context.fireChannelRead(data)

@@ -13,13 +13,16 @@ extension DownloadRun {
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3
 
+    mutating func renews(after head: HTTPResponse) async throws -> Bool {
+        guard try await renew(after: head) else { return false }
+        connections = request.boundedConnections
+        return true
+    }
+
     mutating func refused(
         by head: HTTPResponse, _ body: (any ResponseBody)?, because reason: Reason
     ) async throws -> RequestOutcome {
-        if try await renew(after: head) {
-            connections = request.boundedConnections
-            return .renewed
-        }
+        if try await renews(after: head) { return .renewed }
         let keepsData = await !transfer.partial.isEmpty && !transfer.isInMemory
         let isForbidden = Self.forbidden.contains(head.status.code) && keepsData
         throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)

@@ -15,9 +15,14 @@ extension DownloadRun {
             let (response, route) = try await reply(to: plan)
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
-            if response.head.status == .notModified, request.deliveredFile?.condition != nil, case .whole = plan {
-                response.body.cancel(with: CancellationError())
-                throw Unchanged()
+            if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
+                let verdict = DeliveredVerdict(for: response.head, delivered: delivered.representation)
+                if verdict != .unknown { response.body.cancel(with: CancellationError()) }
+                switch verdict {
+                case .unchanged: throw Unchanged()
+                case .contradiction(let reason): throw RequestOutcome.retry(reason, afterSeconds: nil, status: 304)
+                case .unknown: break
+                }
             }
             return response
         } catch let error as TransportError {
@@ -148,6 +153,12 @@ extension HTTPResponse {
 }
 
 extension DeliveredFile {
+    /// What is known of the file's representation.
+    var representation: Representation {
+        Representation(
+            entityTag: entityTag.flatMap { EntityTag($0) }, lastModified: lastModified, completeLength: size)
+    }
+
     /// The field of a request that is answered with 304 if the server still has this file; nil without a validator.
     fileprivate var condition: HTTPField? {
         // Byte for byte, as in If-Range.

@@ -117,11 +117,13 @@ extension DownloadRun: RequestClient {
 
     func cancel(_ body: any ResponseBody) { body.cancel(with: CancellationError()) }
 
-    func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict {
+    func receive(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
         // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
         // read before the ranges.
         if request.selection == nil { try requireAllowed(length: head.announcedLength) }
-        let verdict = try await transfer.judge(head, to: plan)
+        var context = AnswerContext(sender: url)
+        (context.delivered, context.isRestart) = (request.deliveredFile?.representation, request.restarts)
+        let verdict = try await transfer.judge(head, to: plan, in: context)
         let begun = verdict.replaces ? verdict.continuation?.representation : nil
         if let begun { try await requireFreeName(of: begun) }
         try await transfer.follow(verdict, of: head)

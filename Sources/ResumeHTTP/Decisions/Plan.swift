@@ -99,6 +99,8 @@ package enum Plan: Sendable, Hashable {
         package var shift: Int64 = 0
         /// Whether the digest that the caller names proves the response, whatever validators say.
         var isUnderDigest = false
+        /// Whether the validator is not sent, because the server ignores ranges under a condition.
+        var isUnconditional = false
         /// More ranges to request, behind this one, for comparison only.
         var further: [Range<Int64>] = []
     }
@@ -132,8 +134,6 @@ package enum Plan: Sendable, Hashable {
             self = .anew(held, representation.weakness)
         } else if let avoidsRange {
             self = .anew(held, avoidsRange)
-        } else if !representation.acceptsRanges {
-            self = .anew(held, .rangesNotAccepted)
         } else if let selection = held.selection {
             self = Self.continuing(selection, of: representation, by: validator, held: held, policy: policy)
         } else if held.hasAllBytes {
@@ -235,7 +235,7 @@ extension Plan.RangeRequest {
 
     /// The field that makes the server compare the validator; nil if there is none.
     fileprivate var conditionField: HTTPField? {
-        guard let validator else { return nil }
+        guard let validator, !isUnconditional else { return nil }
         switch (condition, validator) {
         case (.head, _): return nil
         case (.ifRange, _): return HTTPField(name: .ifRange, value: validator.fieldValue)

@@ -46,13 +46,13 @@ extension Reason {
         "the server sent neither a valid ETag nor a Last-Modified date, so the partial data cannot be validated")
     static let weakEntityTag = Reason(
         "weak-entity-tag", "the server's ETag is weak and does not guarantee identical bytes")
+    static let unquotedEntityTag = Reason(
+        "unquoted-entity-tag", "the server's ETag is not in quotation marks and does not guarantee identical bytes")
     static let dateTooFresh = Reason(
         "date-too-fresh",
         "Last-Modified was less than a second older than the response, so a later change could have the same date")
     static let dateUnusable = Reason(
         "date-unusable", "Last-Modified or Date is missing or malformed, so the partial data cannot be validated")
-    static let rangesNotAccepted = Reason(
-        "ranges-not-accepted", "the server does not support range requests (Accept-Ranges: none)")
     static let tooLittleHeld = Reason(
         "too-little-held", "the partial data is shorter than the part that would be downloaded again for comparison")
     static let notShared = Reason(
@@ -120,6 +120,21 @@ extension Reason {
         "content-type-changed", "the response has a different content type than the file, as a login page would")
     static let digestChanged = Reason(
         "digest-changed", "the file changed on the server: its digest is not the one sent with the stored bytes")
+    static let digestsConflict = Reason(
+        "digests-conflict", "the server sent two different digests of the file (Repr-Digest)")
+    static func tagAltered(_ old: EntityTag, _ new: EntityTag) -> Reason {
+        Reason(
+            "entity-tag-altered",
+            "the part has the ETag \(new) instead of \(old), so only a comparison of bytes (--allow-unvalidated) "
+                + "or a digest could prove that it belongs to the stored bytes")
+    }
+    package static let olderVersion = Reason(
+        "older-version", "the server sends an earlier version again, of which bytes are stored; these are continued")
+    package static func fetchedAgain(_ count: Int64) -> Reason {
+        Reason(
+            "ranges-refused",
+            "the server refuses all ranges of this file, so the \(count) stored bytes are sent again and compared")
+    }
     static let contentRangeInvalid = Reason(
         "content-range-invalid", "the response to a range request does not have exactly one valid Content-Range field")
     package static func unstable(_ last: Reason) -> Reason {
@@ -130,7 +145,8 @@ extension Reason {
         "multipart-answer", "the server sent several parts in response to a request for one range")
     static let contentCoded = Reason(
         "content-coded",
-        "the server compressed the file although the request did not allow it; the response is discarded")
+        "the server compressed the file although the request did not allow it; the response is discarded "
+            + "(--accept-encoding gzip stores it as sent)")
     static func codingChanged(from old: String?, to new: String?) -> Reason {
         Reason(
             "coding-changed",
@@ -167,7 +183,8 @@ extension Reason {
     static let dateContradictsTag = Reason(
         "validators-disagree",
         "the server sent the same ETag with another Last-Modified date, so the ETag does not identify the file's bytes")
-    static let noProgress = Reason("range-without-progress", "the server sent only bytes that were already stored")
+    package static let noProgress = Reason(
+        "range-without-progress", "the server sent only bytes that were already stored")
 
     /// The overlap, or the beginning of a complete response, differs from the stored bytes.
     package static func heldBytesDiffer(at offset: Int64) -> Reason {
@@ -219,9 +236,6 @@ extension Reason {
     static let unsolicitedRange = Reason(
         "unsolicited-range", "the server sent a part although the whole file was requested")
     static let notAResource = Reason("not-the-file", "the response is not the file itself")
-    static let portal = Reason(
-        "portal-suspected",
-        "the response is a web page without the file's validator, as a login page would be")
 }
 
 extension EntityTag: CustomStringConvertible {

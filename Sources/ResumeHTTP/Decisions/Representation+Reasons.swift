@@ -2,7 +2,7 @@ extension Representation {
     /// Why there is no ``validator``; nil if there is one.
     package var weakness: Reason? {
         guard validator == nil else { return nil }
-        if entityTag != nil { return .weakEntityTag }
+        if let entityTag { return entityTag.isQuoted ? .weakEntityTag : .unquotedEntityTag }
         guard let lastModified else { return .noValidator }
         let areDates = HTTPDate(lastModified) != nil && date.flatMap { HTTPDate($0) } != nil
         return areDates ? .dateTooFresh : .dateUnusable

@@ -26,6 +26,8 @@ package struct RequestCourse: Sendable {
 
     /// The remaining retries and restarts.
     package var budget: RetryBudget
+    /// How ranges are requested.
+    package var ranges = RangeCourse()
     private var failedRanges = 0
     /// Why the next request is for the whole file whatever is stored; nil if it is not.
     package private(set) var avoidsRange: Reason?
@@ -42,6 +44,7 @@ package struct RequestCourse: Sendable {
     package mutating func began(anew: Bool) -> Bool {
         // The restart has been counted when the whole file was requested.
         defer { avoidsRange = nil }
+        if anew { ranges.startedOver() }
         return !anew || avoidsRange != nil || budget.restarted()
     }
 
@@ -64,6 +67,7 @@ package struct RequestCourse: Sendable {
         case .discarded:
             return start(avoidingRange: nil)
         case .askForWhole(let reason):
+            guard ranges.refused() else { return .askAgain }
             return start(avoidingRange: reason)
         case .retry(let seconds, let failedRange):
             // An overloaded server fails at every request; one that cannot serve ranges responds with 500 to those.
@@ -74,6 +78,9 @@ package struct RequestCourse: Sendable {
             return waitOrGiveUp(received: 0, retryAfter: seconds, jitter: jitter)
         }
     }
+
+    /// Records that a body was closed, so that a range is requested again.
+    package mutating func closedBody() { avoidsRange = nil }
 
     private mutating func start(avoidingRange reason: Reason?) -> Action {
         avoidsRange = reason

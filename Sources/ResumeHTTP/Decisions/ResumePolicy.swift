@@ -37,6 +37,8 @@ public struct ResumePolicy: Sendable, Hashable {
     ///
     /// Nothing is ever decoded. Set the accepted codings on the request instead of the plan's `identity`.
     package var storesCoded: Bool
+    /// The requested URL, whose ending may say that the file is stored compressed.
+    package var url: DownloadURL?
     /// Sends a request even if every byte is stored and was fetched with the same request.
     ///
     /// For callers with conditions that only a response can meet, such as the destination of redirects.
@@ -68,6 +70,16 @@ public struct ResumePolicy: Sendable, Hashable {
 
     /// Whether a digest of the caller proves the whole file, whatever the validators say.
     package var hasDigest: Bool { digest != nil }
+
+    /// Whether responses with a content coding are stored as sent.
+    ///
+    /// Many servers name the compression of a compressed file (`x.tar.gz`) as if they had added it. A digest shows in
+    /// the end whether the bytes are those of the file.
+    package func accepts(coding: String?) -> Bool {
+        guard let coding, !storesCoded, !hasDigest else { return true }
+        let name = url?.lastPathComponent?.lowercased() ?? ""
+        return Representation.knownCodings[coding]?.contains { name.hasSuffix($0) } ?? false
+    }
 
     /// Returns the number of bytes to compare before the missing ones, with the minimum that this policy requires.
     func overlap(for validator: Validator?) -> Int64 {

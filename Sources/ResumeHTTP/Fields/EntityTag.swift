@@ -9,6 +9,13 @@ package struct EntityTag: Sendable, Hashable {
 
     /// Whether the tag is weak (begins with `W/`): bodies with the same weak tag may differ.
     package let isWeak: Bool
+    /// Whether the tag is in quotation marks, as the grammar requires.
+    ///
+    /// A condition may contain any tag as it was sent, but others are not validators.
+    package let isQuoted: Bool
+
+    /// Whether the tag is a strong validator.
+    package var isStrong: Bool { isQuoted && !isWeak }
 
     /// The field value as received, including quotes and `W/`.
     ///
@@ -24,9 +31,14 @@ package struct EntityTag: Sendable, Hashable {
         isWeak = opaque.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")])
         if isWeak { opaque = opaque.dropFirst(2) }
         let quote = UInt8(ascii: "\"")
-        guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return nil }
+        isQuoted = opaque.count >= 2 && opaque.first == quote && opaque.last == quote
+        if isQuoted {
+            opaque = opaque.dropFirst().dropLast()
+        } else if opaque.isEmpty || opaque == [0x2A] || opaque.contains(UInt8(ascii: ",")) {
+            return nil
+        }
         // etagc: any visible byte except the quote, and obs-text.
-        let isTag = opaque.dropFirst().dropLast().allSatisfy { byte in
+        let isTag = opaque.allSatisfy { byte in
             byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
         }
         // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
@@ -56,7 +68,18 @@ package struct EntityTag: Sendable, Hashable {
 
     /// Compares strongly: true if both tags are equal and neither is weak (RFC 9110, 8.8.3.2).
     package func isStronglyEqual(to other: EntityTag) -> Bool {
-        !isWeak && !other.isWeak && rawValue == other.rawValue
+        isStrong && other.isStrong && rawValue == other.rawValue
+    }
+
+    /// Whether it is the same tag in another form: weak, without quotation marks, or with a suffix such as `-gzip`.
+    func resembles(_ other: EntityTag) -> Bool {
+        let (mine, others) = (opaque, other.opaque)
+        return mine == others || !mine.isEmpty && !others.isEmpty && (mine.hasPrefix(others) || others.hasPrefix(mine))
+    }
+
+    private var opaque: Substring {
+        let tag = isWeak ? rawValue.dropFirst(2) : rawValue[...]
+        return isQuoted ? tag.dropFirst().dropLast() : tag
     }
 }
 

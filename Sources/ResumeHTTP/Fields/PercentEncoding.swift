@@ -19,6 +19,16 @@ enum PercentEncoding {
 }
 
 extension PercentEncoding {
+    /// Encodes the blanks of a field's value, and all bytes outside ASCII if they are not UTF-8.
+    static func encodingRaw(_ bytes: [UInt8]) -> String {
+        let text = String(validating: bytes, as: UTF8.self)
+        guard text == nil || bytes.contains(0x20) else { return text ?? "" }
+        return bytes.reduce(into: "") { result, byte in
+            let isSent = byte != 0x20 && byte < 0x80
+            result += isSent ? String(Unicode.Scalar(byte)) : "%\(String(byte, radix: 16, uppercase: true))"
+        }
+    }
+
     /// Encodes what a URL must not contain after its authority, and keeps what is encoded already.
     ///
     /// Foundation encodes such a URL as a whole, so that `%20` becomes `%2520` if another character is not allowed.

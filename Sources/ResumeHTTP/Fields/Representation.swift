@@ -54,7 +54,7 @@ package struct Representation: Sendable, Hashable {
         date = text(.date)
         completeLength = Self.length(fields)
         contentType = text(.contentType)
-        reprDigest = text(.reprDigest).flatMap { $0.utf8.count <= HTTPDigest.longestField ? $0 : nil }
+        reprDigest = Self.digests(fields)
         contentCoding = Self.contentCoding(fields)
         acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
         suggestedFilename = SuggestedFilename(in: fields)?.name
@@ -64,12 +64,25 @@ package struct Representation: Sendable, Hashable {
     /// Reads a representation from the first response of a download; it has a validator only if it may be resumed.
     init(startedBy response: HTTPResponse) {
         self.init(fields: response.headerFields)
-        // A transforming proxy (203) does not guarantee the bytes of the origin (RFC 9110, 15.3.4), and a response that
-        // depends on more than the request cannot be resumed. Without a validator neither is resumed.
-        if response.status.code == 203 || vary == "*" {
-            entityTag = nil
-            lastModified = nil
-        }
+        // A transforming proxy (203) does not guarantee the bytes of the origin (RFC 9110, 15.3.4). A response that
+        // depends on more than the request is identified by an entity tag, but not by a date.
+        if response.status.code == 203 { entityTag = nil }
+        if response.status.code == 203 || vary == "*" { lastModified = nil }
+    }
+
+    /// Reads `Repr-Digest`, whose members may be on several lines.
+    private static func digests(_ fields: HTTPFields) -> String? {
+        guard let name = HTTPField.Name.reprDigest, fields.contains(name) else { return nil }
+        let text = SingletonField(name, in: fields).text ?? fields[values: name].joined(separator: ", ")
+        return text.utf8.count <= HTTPDigest.longestField && !hasConflictingDigests(fields) ? text : nil
+    }
+
+    /// Whether lines of `Repr-Digest` have different digests of the same algorithm.
+    static func hasConflictingDigests(_ fields: HTTPFields) -> Bool {
+        guard let name = HTTPField.Name.reprDigest, fields.contains(name) else { return false }
+        let lines = fields[values: name]
+        return lines.dropFirst().contains { HTTPDigest.contradict(lines[0], $0) }
+            || lines.dropFirst(2).contains { HTTPDigest.contradict(lines[1], $0) }
     }
 
     /// Reads the length of the body of a complete (200) response; nil if it is not announced.
@@ -95,6 +108,16 @@ package struct Representation: Sendable, Hashable {
     /// The maximum length of ``vary``, in bytes.
     private static let longestVary = 4096
 
+    /// The content codings that change the bytes, with the endings of the names of files that are stored that way.
+    ///
+    /// Servers send other words too, such as a character set or `aws-chunked`, which mean nothing for the bytes.
+    static let knownCodings: [String: [String]] = [
+        "gzip": [".gz", ".tgz", ".svgz"], "x-gzip": [".gz", ".tgz", ".svgz"], "compress": [".z"], "x-compress": [".z"],
+        "deflate": [], "br": [".br"], "zstd": [".zst", ".tzst"], "dcb": [], "dcz": [], "exi": [], "pack200-gzip": [],
+        "bzip2": [".bz2", ".tbz2"], "x-bzip2": [".bz2", ".tbz2"], "xz": [".xz", ".txz"], "x-xz": [".xz", ".txz"],
+        "lzma": [".lzma"],
+    ]
+
     /// Reads ``contentCoding`` from fields.
     static func contentCoding(_ fields: HTTPFields) -> String? {
         guard fields.contains(.contentEncoding) else { return nil }
@@ -102,7 +125,7 @@ package struct Representation: Sendable, Hashable {
         guard fields[values: .contentEncoding].reduce(0, { $0 + $1.utf8.count }) <= 4096 else { return "unknown" }
         let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            .filter { !$0.isEmpty && $0 != "identity" }
+            .filter { knownCodings[$0] != nil }
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
@@ -111,7 +134,7 @@ package struct Representation: Sendable, Hashable {
     /// A strong entity tag, or `Last-Modified` if there is no entity tag at all and the date is at least a second
     /// before the stored `Date` (RFC 9110, 8.8.2.2); otherwise nil.
     package var validator: Validator? {
-        if let entityTag { return entityTag.isWeak ? nil : .entityTag(entityTag) }
+        if let entityTag { return entityTag.isStrong ? .entityTag(entityTag) : nil }
         guard let lastModified, let modified = HTTPDate(lastModified), let sent = date.flatMap({ HTTPDate($0) }),
             modified.secondsSinceEpoch < sent.secondsSinceEpoch
         else { return nil }
@@ -136,6 +159,9 @@ package enum Validator: Sendable, Hashable {
     case entityTag(EntityTag)
     /// A date that was at least a second old when it was received, byte for byte as received.
     case lastModified(String)
+
+    /// Whether it is a date.
+    var isDate: Bool { if case .lastModified = self { true } else { false } }
 
     /// The bytes of an `If-Range` field.
     package var fieldValue: [UInt8] {

@@ -83,8 +83,12 @@ package enum SampleHead: Sendable, Hashable {
                 fields[.contentType] = nil
                 fields[.contentRange] = request.end.map { "bytes \(request.start)-\($0 &- 1)/*" }
             }
-            switch Verdict.partial(fields, range: request, stored: stored, policy: policy) {
+            // Another length is a difference, and not only a failure for now.
+            var context = AnswerContext()
+            context.isRestart = true
+            switch Verdict.partial(fields, range: request, stored: stored, policy: policy, in: context) {
             case .askForWhole(let reason): self = Self.isChange(reason) ? .changed(reason) : .useless(reason)
+            case .retry(let reason, _): self = .retry(reason, afterSeconds: nil)
             default: self = .read
             }
         case 401, 403, 404, 407, 410, 451:

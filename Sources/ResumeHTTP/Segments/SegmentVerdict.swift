@@ -25,7 +25,8 @@ package enum SegmentVerdict: Sendable, Hashable {
     ) {
         let fields = response.headerFields
         switch response.status.code {
-        case 206:
+        case 206,
+            200 where Verdict.isPart(response):
             let continuation: Verdict.Continuation
             switch Verdict.partial(fields, range: range, stored: stored, policy: policy) {
             case .append(let usable): continuation = usable

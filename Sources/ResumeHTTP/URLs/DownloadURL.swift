@@ -136,9 +136,11 @@ public struct DownloadURL: Sendable, Hashable {
     ///
     /// - Throws: ``InvalidInput`` if the result is not a supported URL.
     package func resolving(_ location: String) throws(InvalidInput) -> DownloadURL {
-        guard Self.isPlain(location), !location.isEmpty, let base = URL(string: absoluteString),
-            let resolved = URL(string: PercentEncoding.encodingInvalid(location), relativeTo: base)
+        // Foundation decodes what is encoded, and drops a path that is not UTF-8 then.
+        let shielded = { (text: String) in text.replacing("%", with: "%25") }
+        guard Self.isPlain(location), !location.isEmpty, let base = URL(string: shielded(absoluteString)),
+            let resolved = URL(string: shielded(PercentEncoding.encodingInvalid(location)), relativeTo: base)
         else { throw .notAURL }
-        return try DownloadURL(resolved.absoluteString)
+        return try DownloadURL(resolved.absoluteString.replacing("%25", with: "%"))
     }
 }

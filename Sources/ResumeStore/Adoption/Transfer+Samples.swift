@@ -5,9 +5,9 @@ package import ResumeHTTP
 extension Transfer {
     /// The conditions for resuming.
     package var policy: ResumePolicy {
-        guard entry.agreedSamples != nil else { return caller.policy }
+        guard entry.agreedSamples != nil else { return caller.conditions }
         // Adopted bytes are compared with the server's file whether or not it has a validator.
-        var policy = caller.policy
+        var policy = caller.conditions
         policy.allowsUnvalidated = true
         return policy
     }

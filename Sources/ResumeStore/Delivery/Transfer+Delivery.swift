@@ -149,10 +149,8 @@ extension Transfer {
             for event in events { try connection.record(event) }
             for row in rows { try connection.fulfil(row, with: deliveredFile, at: place) }
             guard isClaimed else { return [BlobName]() }
-            let others = try requester.code.map { _ in
-                try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
-            }
-            return try (others ?? []) + (isStillShared ? [] : connection.remove(entry))
+            let others = try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
+            return try others + (isStillShared ? [] : connection.remove(entry))
         }
         KillPoint.reached(.rowRemoved)
         // The file is delivered; a blob that cannot be removed is left to the collector.

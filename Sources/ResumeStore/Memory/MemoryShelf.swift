@@ -47,7 +47,9 @@ struct MemoryShelf {
             Variant.key(name, $0.entry.variant) == $0.entry.key
         }
         .sorted { ($0.isInUse ? .max : $0.lastUse) > ($1.isInUse ? .max : $1.lastUse) }
-        .map { Variant(number: $0.entry.variant, requester: $0.entry.requester, vary: $0.entry.representation?.vary) }
+        .map {
+            Variant(id: 0, number: $0.entry.variant, requester: $0.entry.requester, vary: $0.entry.representation?.vary)
+        }
     }
 
     /// Takes an entry for another representation of a download.

@@ -8,7 +8,7 @@ extension Connection {
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
-        suggested_filename, requester, varied, vary, variant, grows, adopted, resource
+        suggested_filename, requester, varied, vary, variant, grows, adopted, seen, closed, resource
         """
 
     /// Returns the columns of an entry, with NULL for those that a database of an older release does not have.
@@ -81,7 +81,7 @@ extension Connection {
         return Entry(
             id: id, generation: generation, bootID: bootID,
             requester: Requester(
-                code: row.blob(21), varied: row.blob(22), resource: row.text(27).flatMap { Provenance(stored: $0) }),
+                code: row.blob(21), varied: row.blob(22), resource: row.text(29).flatMap { Provenance(stored: $0) }),
             key: key,
             variant: row.integer(24).flatMap { Variant.number($0) } ?? 1, url: url,
             selection: selection.flatMap { RangeSelection($0) }, representation: representation, state: state,
@@ -89,7 +89,8 @@ extension Connection {
             createdAt: min(max(createdAt, 0), largest),
             usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
             isInUse: false, grows: generation != 0 && row.integer(25) == generation,
-            agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) })
+            agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) },
+            sightings: row.text(27).flatMap { Sightings(stored: $0) }, closedSize: row.integer(28))
     }
 
     /// Inserts an entry for a key.

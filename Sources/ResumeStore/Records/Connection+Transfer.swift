@@ -17,8 +17,8 @@ extension Connection {
             """
             UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
                 repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, resource = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
-                state = 'partial', used_at = ?, grows = ?, adopted = NULL
+                requester = ?, varied = ?, resource = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL,
+                generation = ?, state = 'partial', used_at = ?, grows = ?, adopted = NULL, seen = NULL
             WHERE id = ? AND generation = ?
             """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
             .optional(representation.date), .optional(representation.completeLength),
@@ -122,6 +122,18 @@ extension Connection {
     borrowing func learnLength(id: Int64, generation: Int64, length: Int64) throws {
         try run(
             "UPDATE download SET complete_length = ? WHERE id = ? AND generation = ?", .integer(length), .integer(id),
+            .integer(generation))
+    }
+
+    /// Records the responses that contradict a stored file; nil when the file is confirmed.
+    borrowing func setSightings(id: Int64, _ sightings: Sightings?) throws {
+        try run("UPDATE download SET seen = ? WHERE id = ?", .optional(sightings?.stored), .integer(id))
+    }
+
+    /// Records the size of the closed ranges that the server sends.
+    borrowing func setClosed(id: Int64, generation: Int64, size: Int64) throws {
+        try run(
+            "UPDATE download SET closed = ? WHERE id = ? AND generation = ?", .integer(size), .integer(id),
             .integer(generation))
     }
 

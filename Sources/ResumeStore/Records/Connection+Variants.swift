@@ -41,6 +41,8 @@ extension Requester {
 
 /// One of the stored representations of a download.
 struct Variant: Sendable {
+    /// The row's ID; newer rows have larger ones.
+    var id: Int64
     /// Its number, which is 1 for the first.
     var number: Int
     /// The request it was fetched with.
@@ -88,7 +90,8 @@ extension [Variant] {
     /// It is the one fetched with the same request, or with the same values of the fields named in `Vary`, or the last
     /// used one. It is only a guess; the server's response decides.
     func best(for identity: RequestIdentity?, key: [UInt8]) -> Int? {
-        let same = first { $0.requester.isSame(as: identity, key: key) }
+        // The newest one, whatever the clock said when it was used: older ones wait for its delivery.
+        let same = filter { $0.requester.isSame(as: identity, key: key) }.max { $0.id < $1.id }
         let alike = first { variant in
             guard let varied = variant.requester.varied else { return false }
             return varied == Requester(identity, vary: variant.vary, key: key).varied
@@ -117,7 +120,7 @@ extension Connection {
     borrowing func variants(of name: String) throws -> [Variant] {
         try rows(
             """
-            SELECT variant, requester, varied, vary FROM download
+            SELECT variant, requester, varied, vary, id FROM download
             WHERE key = ? AND variant = 1 OR key = ? AND variant = 2 OR key = ? AND variant = 3
                 OR key = ? AND variant = 4
             ORDER BY used_at DESC, id DESC
@@ -125,7 +128,8 @@ extension Connection {
         ) { row in
             row.integer(0).flatMap { Variant.number($0) }.map { number in
                 Variant(
-                    number: number, requester: Requester(code: row.blob(1), varied: row.blob(2)), vary: row.text(3))
+                    id: row.integer(4) ?? 0, number: number,
+                    requester: Requester(code: row.blob(1), varied: row.blob(2)), vary: row.text(3))
             }
         }.compactMap { $0 }
     }

@@ -71,6 +71,10 @@ extension DownloadStore {
         ///
         /// 0 before samples were compared; nil if all bytes were received by this program.
         package var agreedSamples: Int?
+        /// The responses that contradicted the stored file since it was last confirmed.
+        var sightings: Sightings?
+        /// The size of the closed ranges that the server sends although it refuses open ones.
+        var closedSize: Int64?
 
         /// The name of its download, which is the same for all variants.
         package var name: String { Variant.name(key, variant) }
@@ -90,7 +94,7 @@ extension DownloadStore {
         /// Whether the next request can be for the remaining bytes only.
         public var isResumable: Bool {
             state == .complete || agreedSamples != nil
-                || (representation?.validator != nil && representation?.acceptsRanges == true)
+                || representation?.validator != nil
         }
 
         /// The state that the next request depends on.

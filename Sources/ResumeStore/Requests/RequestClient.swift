@@ -37,10 +37,15 @@ package protocol RequestClient {
     func cancel(_ body: Body)
 
     /// Prepares the transfer for a response.
-    func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict
+    ///
+    /// `url` is the address that sent it, if that is known.
+    func receive(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict
 
     /// Handles the verdict on a response; `held` is the state before it.
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
+
+    /// Obtains another URL or other header fields after a response that refuses a range, if there are any.
+    mutating func renews(after head: HTTPResponse) async throws -> Bool
 
     /// Handles a response that refuses the download: throws, or obtains another URL or other header fields.
     ///
@@ -69,11 +74,15 @@ package protocol RequestClient {
 extension RequestClient {
     package func cancel(_ body: Body) {}
 
-    package func receive(_ head: HTTPResponse, to plan: Plan) async throws -> Verdict {
-        try await transfer.receive(head, to: plan)
+    package func receive(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
+        let verdict = try await transfer.judge(head, to: plan, in: AnswerContext(sender: url))
+        try await transfer.follow(verdict, of: head)
+        return verdict
     }
 
     package mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {}
+
+    package mutating func renews(after head: HTTPResponse) async throws -> Bool { false }
 
     package mutating func discarded(because reason: Reason) {}
 
@@ -92,6 +101,8 @@ package enum RequestOutcome: Error {
     case retry(Reason, afterSeconds: Int64?, status: Int?)
     /// The stored bytes are wrong. Discard them and restart.
     case discard(Reason)
+    /// The server sends an older version, of which bytes are stored. Request the rest of it.
+    case wentBack
     /// Send the request again at once, with the new URL or header fields.
     case renewed
 

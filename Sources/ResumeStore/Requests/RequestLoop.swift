@@ -31,13 +31,15 @@ package struct RequestLoop<Client: RequestClient> {
 
     /// Sends requests until the transfer is complete.
     package mutating func run(_ send: Send) async throws {
+        if let size = await client.transfer.closedSize { course.ranges = RangeCourse(closed: size) }
         while await !client.transfer.isComplete {
             try Task.checkCancellation()
-            let plan = await client.transfer.plan(avoidsRange: course.avoidsRange)
+            let avoided = course.avoidsRange ?? (course.ranges.isPlain ? .rangeFailsRepeatedly : nil)
+            let plan = await client.transfer.plan(avoidsRange: avoided).limited(by: course.ranges)
             let outcome: RequestOutcome
             do {
                 // The next plan depends on what was learned.
-                if course.avoidsRange == nil, try await compareSamples(before: plan, send) { continue }
+                if avoided == nil, try await compareSamples(before: plan, send) { continue }
                 outcome = try await exchange(plan, send)
             } catch let early as RequestOutcome {
                 outcome = early
@@ -62,8 +64,23 @@ package struct RequestLoop<Client: RequestClient> {
         let held = await client.transfer.partial
         let verdict: Verdict
         furthest = max(furthest, held.length)
+        let isConditional = plan.fields.contains(.ifRange)
         do {
-            verdict = try await client.receive(head, to: plan)
+            if !held.isEmpty, head.status == .ok || head.status == .partialContent,
+                try await client.transfer.goBack(to: Representation(announcedBy: head))
+            {
+                client.cancel(body)
+                return .wentBack
+            }
+            if head.status == .ok, !held.isEmpty,
+                case .append(let use) = try await client.transfer.judge(head, to: plan),
+                use.bodyStart == 0, course.ranges.closesBody(prefix: use.offset, isConditional: isConditional)
+            {
+                client.cancel(body)
+                course.closedBody()
+                return .renewed
+            }
+            verdict = try await client.receive(head, from: response.url, to: plan)
             // Bytes that come again are neither a restart nor progress.
             let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
             if let use = verdict.continuation, !course.began(anew: isAnew) {
@@ -79,10 +96,20 @@ package struct RequestLoop<Client: RequestClient> {
         case .append, .startOver, .startRange:
             let start = verdict.replaces ? 0 : held.length
             let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
+            if case .body(let received, _) = outcome {
+                try await learn(from: head, to: plan, received: received, isConditional)
+            }
             guard verdict.sendsAgain, case .body(let received, let failure) = outcome else { return outcome }
             return .body(received: max(received - furthest, 0), failure: failure)
         case .complete: return .body(received: 0, failure: nil)
-        case .askForWhole(let reason): return .askForWhole(reason)
+        case .askForWhole(let reason):
+            if try await client.renews(after: head) { return .renewed }
+            if reason == .noProgress, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields),
+                course.ranges.sentNothingNew(last - first + 1)
+            {
+                return .renewed
+            }
+            return .askForWhole(reason)
         case .retry(let reason, let seconds):
             return .retry(reason, afterSeconds: seconds, status: head.status.code)
         case .refuse(let reason): return try await client.refused(by: head, body, because: reason)
@@ -116,6 +143,18 @@ package struct RequestLoop<Client: RequestClient> {
         return nil
     }
 
+    /// Learns from a body which ranges the server sends.
+    private mutating func learn(
+        from head: HTTPResponse, to plan: Plan, received: Int64, _ isConditional: Bool
+    ) async throws {
+        if case .range(let range) = plan, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields) {
+            course.ranges.sent(last - first + 1, of: range.end.map { $0 - range.start })
+            try await client.transfer.noteClosed(course.ranges.acceptedSize)
+        } else if received == 0 {
+            course.ranges.endedInPrefix(isConditional: isConditional)
+        }
+    }
+
     /// Decides what follows a request.
     mutating func follow(_ outcome: RequestOutcome, of plan: Plan) async throws {
         switch outcome {
@@ -124,7 +163,12 @@ package struct RequestLoop<Client: RequestClient> {
             try await follow(
                 .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
         case .askForWhole(let reason):
+            let wasPlain = course.ranges.isPlain
             try await follow(.askForWhole(reason), because: ResponseFailure(reason))
+            let held = await client.transfer.partial.length
+            if course.ranges.isPlain, !wasPlain, held > RangeCourse.largestUnsaid {
+                client.retries(after: .zero, because: ResponseFailure(.fetchedAgain(held)))
+            }
         case .retry(let reason, let seconds, let status):
             let failedRange = if case .range = plan { status == 500 } else { false }
             try await follow(
@@ -135,6 +179,7 @@ package struct RequestLoop<Client: RequestClient> {
             try await client.transfer.discard(reason: reason)
             try await restart(because: reason)
             client.discarded(because: reason)
+        case .wentBack: try await restart(because: .olderVersion)
         case .renewed: break
         }
     }

@@ -53,6 +53,7 @@ extension Transfer {
             try await note(reason)
             return .requestWhole(reason)
         }
+        if try await goBack(to: Representation(announcedBy: response)) { return .retry(.olderVersion, after: nil) }
         return switch try await receive(response, to: plan) {
         case .append, .startOver, .startRange: .writeBody
         case .complete: .complete

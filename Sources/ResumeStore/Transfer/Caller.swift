@@ -54,6 +54,13 @@ struct Caller: Sendable {
 }
 
 extension Caller {
+    /// The conditions for resuming, with the URL that they are about.
+    var conditions: ResumePolicy {
+        var policy = policy
+        policy.url = url
+        return policy
+    }
+
     init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
         let identity = headerFields.map { RequestIdentity(url, $0, secret: policy.secretHeaderFields) }
         self.init(url: url, identity: identity, policy: policy, destination: destination)

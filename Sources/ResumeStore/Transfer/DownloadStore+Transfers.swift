@@ -138,14 +138,12 @@ extension DownloadStore {
         self.key(key.map { Variant.withoutNumber(DownloadURL.redactedKey($0)) } ?? url.redacted, selection)
     }
 
-    /// Reduces an entry to the bytes that the disk can be trusted to have, and opens its blob.
+    /// Opens the transfer of an entry after checking its row.
     private func adopt(
         _ lease: Lease, _ keyLease: Lease?, name: String, variant: Int, _ selection: RangeSelection?,
         for caller: Caller, on queue: isolated TransferQueue
     ) async throws -> Transfer? {
-        let (found, blocks) = try await read { connection in
-            (try connection.entry(id: lease.id), try connection.blocks(of: lease.id))
-        }
+        let found = try await read { connection in try connection.entry(id: lease.id) }
         guard let entry = found else {
             // Removed, or unreadable; an unreadable row cannot be used.
             try await write { connection in _ = try connection.removeRow(lease.id) }
@@ -160,10 +158,22 @@ extension DownloadStore {
         }
         // The entry may get another destination from now on.
         try await Blocking.run { Self.removeLeftovers(of: entry) }
-        let (folder, trustsLengths) = (folder, trustsLengths)
         let access = caller.access(to: entry, identityKey)
         // Another caller's entry is not changed until the server has confirmed that this caller may use it.
         let shown = access == .foreign ? entry.url : caller.url.redacted
+        guard let recovered = try await recover(entry, showing: shown) else { return nil }
+        return Transfer(
+            .disk(self), on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease,
+            entry: recovered.entry, blob: recovered.blob, access: access, damage: recovered.damage,
+            unread: recovered.unread)
+    }
+
+    /// Reduces a leased entry to the bytes that the disk can be trusted to have, and opens its blob.
+    ///
+    /// - Returns: nil if another process has changed the entry, because locks do not work.
+    func recover(_ entry: Entry, showing shown: String) async throws -> Recovered? {
+        let (folder, trustsLengths) = (folder, trustsLengths)
+        let blocks = try await read { connection in try connection.blocks(of: entry.id) }
         let lastBlocks = Trusted.last(of: entry, among: blocks)
         let trusted = try await Blocking.run {
             try StoreError.wrapping { try Trusted(entry, in: folder, comparing: lastBlocks) }
@@ -195,11 +205,20 @@ extension DownloadStore {
         let unread = blocks.within(adopted.chunks).filter { !known.contains($0) }
         // A folder with that name was created by another program and is kept; rows no longer refer to it.
         for blob in trusted.abandoned { _ = try? folder.remove(blob) }
-        return Transfer(
-            .disk(self), on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease, entry: adopted,
-            blob: trusted.blob, access: access,
+        return Recovered(
+            entry: adopted, blob: trusted.blob,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
+}
+
+/// An entry after its bytes were checked.
+struct Recovered: Sendable {
+    let entry: Entry
+    let blob: OpenFile?
+    /// Why some bytes are no longer stored; nil if none were lost.
+    let damage: Reason?
+    /// The blocks that must be compared with their checksums.
+    let unread: [Block]
 }
 
 /// A new entry, so that there are no stored bytes to check.

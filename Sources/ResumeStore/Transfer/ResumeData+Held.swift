@@ -15,7 +15,7 @@ extension ResumeData {
         case .range, .complete: break
         }
         // Encoded bytes are discarded if the unencoded file is requested.
-        guard held.representation?.contentCoding == nil || policy.storesCoded else { return nil }
+        guard policy.accepts(coding: held.representation?.contentCoding) else { return nil }
         let key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
         self.init(
             url: entry.url, key: key, selection: entry.selection,

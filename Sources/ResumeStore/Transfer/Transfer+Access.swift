@@ -55,6 +55,66 @@ extension Transfer {
         _ = try await takeOwnVariant()
     }
 
+    /// Leaves the stored bytes in their entry until their replacement is delivered, and continues beside them.
+    ///
+    /// Bytes without a validator, which nothing can continue, are kept once only.
+    func leaveReplaced() async throws {
+        guard let disk, isClaimed, access != .foreign, receivedBytes > 0 else { return }
+        let (old, name) = (entry, key)
+        let isFirst = try await disk.read { connection in
+            try connection.variants(of: name).allSatisfy {
+                $0.id == old.id || $0.requester.code != old.requester.code
+            }
+        }
+        guard isFirst || old.representation?.validator != nil else { return }
+        do {
+            _ = try await takeOwnVariant()
+        } catch let error as StoreError where error.code == .inUse {
+            // All variants are in use or pinned: the replacement takes the place of the old bytes.
+            return
+        }
+        guard old.isPinned else { return }
+        let id = entry.id
+        try await disk.write { connection in
+            _ = try connection.run(
+                "UPDATE download SET pinned = id = ?1 WHERE id IN (?1, ?2)", .integer(id), .integer(old.id))
+        }
+        entry.isPinned = true
+    }
+
+    /// Continues with older bytes of the representation that the server sends now, if they are stored.
+    ///
+    /// - Returns: Whether there are any, so that the rest of them is requested.
+    package func goBack(to fresh: Representation) async throws -> Bool {
+        guard let disk, isClaimed, access != .foreign, let validator = fresh.validator,
+            validator != entry.representation?.validator
+        else { return false }
+        let (current, name, folder) = (entry, key, disk.folder)
+        let older: Fresh? = try await disk.read { connection in
+            for variant in try connection.variants(of: name) where variant.id != current.id {
+                guard variant.requester.code == current.requester.code,
+                    let entry = try connection.entry(id: variant.id), entry.representation?.validator == validator,
+                    entry.receivedBytes > 0, let lease = try Lease.take(variant.id, in: folder)
+                else { continue }
+                return Fresh(entry: entry, lease: lease)
+            }
+            return nil
+        }
+        guard let older else { return false }
+        try checkpoint()
+        try? await sync.finish()
+        guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
+        main.stop()
+        (lease, entry) = (older.lease, recovered.entry)
+        (damage, isSpliced, uncompared) = (recovered.damage, nil, 0)
+        begin(with: recovered.blob)
+        if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
+        access = .granted
+        readable.grant()
+        try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
+        return true
+    }
+
     /// Requires the server to confirm the bytes although they belong to this caller.
     package func requireAnswer() {
         if access == .granted { access = .unconfirmed }

@@ -63,6 +63,9 @@ extension Transfer {
     /// Those bytes are never compared then, and the gap remains.
     var asksForWhole: Bool { uncompared > 1 }
 
+    /// Whether every byte is stored.
+    var hasAllBytes: Bool { blob != nil && partial.hasAllBytes }
+
     /// Continues at the end of a part that the received bytes have reached, or that several streams have filled.
     private func goOnAtEnd() async throws {
         // A running sync covers the current parts.
@@ -129,7 +132,7 @@ extension Transfer {
         if receivedBytes > 0 { try? await synchronize() }
         // A sync may have become due in the meantime. After this call nothing more is written for this transfer.
         try? await sync.finish()
-        guard receivedBytes == 0, !hasAllBytes, !entry.isPinned else { return }
+        guard receivedBytes == 0, !hasAllBytes, !entry.isPinned, entry.sightings == nil else { return }
         let (store, entry) = (try store, entry)
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)

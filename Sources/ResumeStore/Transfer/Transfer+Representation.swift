@@ -6,14 +6,16 @@ internal import ResumeSQLite
 extension Transfer {
     /// Gives the entry a new representation and a new, empty blob; the old blob is removed after the commit.
     func startOver(with representation: Representation, reason: Reason) async throws {
+        let replaced = receivedBytes
         try await leaveForeignEntry()
+        try await leaveReplaced()
         if beginInMemory(with: representation) { return }
         if try beginBrief(with: representation, reason: reason) { return }
         try claim()
         let (store, length) = (try store, length(of: representation))
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
-        let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
+        let (old, id, key, shared) = (entry.generation, entry.id, entry.key, key)
         let (requester, url) = (requester(for: representation), caller.url.redacted)
         // The blob has a separate lock, taken before its name exists and kept across the commit until a row names it.
         let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
@@ -23,8 +25,11 @@ extension Transfer {
                     id: id, generation: old, with: representation, for: requester, url: url, length: length,
                     blob: name, grows: store.trustsLengths, now: now)
                 guard let blobs else { return nil }
-                let kind: Event.Kind = lost > 0 ? .restarted : .started
-                try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: lost))
+                let kind: Event.Kind = replaced > 0 ? .restarted : .started
+                try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: replaced))
+                if key != shared, replaced > 0 {
+                    try connection.record(Event(key: shared, at: now, kind: kind, reason: reason, bytes: replaced))
+                }
                 return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
             }
         }
@@ -85,7 +90,7 @@ extension Transfer {
 
     /// Discards encoded bytes if the caller requests the unencoded file, even if they are complete.
     func discardUnwantedCoding() async throws {
-        guard entry.representation?.contentCoding != nil, !policy.storesCoded else { return }
+        guard !policy.accepts(coding: entry.representation?.contentCoding) else { return }
         try await discard(reason: .codedHeld)
     }
 

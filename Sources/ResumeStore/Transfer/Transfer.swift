@@ -124,9 +124,6 @@ public actor Transfer {
     /// Whether every byte is stored and the caller may use them, so that the file can be delivered without a request.
     public var isComplete: Bool { blob != nil && partial.isComplete }
 
-    /// Whether every byte is stored.
-    var hasAllBytes: Bool { blob != nil && partial.hasAllBytes }
-
     /// Runs a closure on the transfer's queue, so that its calls of the transfer need no thread switch.
     package func run<Result: Sendable>(
         _ body: @Sendable (isolated Transfer) async throws -> Result
@@ -155,14 +152,18 @@ public actor Transfer {
 
     /// Performs the first half of ``receive(_:to:)``: discards nothing yet, so that the engine can still reject the
     /// response.
-    package func judge(_ response: HTTPResponse, to plan: Plan) throws -> Verdict {
+    package func judge(
+        _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
+    ) throws -> Verdict {
         try requireOpen()
         guard main.course(\.isAtBorder) != true else {
             throw StoreError(
                 .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
         }
         main.endBody()
-        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy)
+        var context = context
+        (context.url, context.sightings, context.day) = (caller.url, entry.sightings, WallClock.day)
+        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy, in: context)
         if passesOn { return verdict.withoutPrefix }
         // The prefix is of another resource, or was not sent over this kind of connection.
         return caller.standing == .moved ? verdict.replacing : verdict
@@ -177,6 +178,7 @@ public actor Transfer {
         }
         switch verdict {
         case .append(let continuation):
+            try await setSightings(nil)
             if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
             if isUnderDigest || continuation.reason == .resumedUnderDigest(at: continuation.offset) {
                 try await beginMarked()
@@ -196,18 +198,15 @@ public actor Transfer {
             try await startOver(with: continuation.representation, reason: continuation.reason)
             try beginBody(continuation, of: response)
         case .complete(let representation, let reason):
+            try await setSightings(nil)
             try await learn(representation)
             try await recordResource()
             try await grantAccess()
             try await disk?.record(.resumed, key: entry.key, reason: reason, bytes: held)
         case .askForWhole(let reason), .retry(let reason, _), .refuse(let reason):
             try await note(reason)
+            try await noteContradiction(response, reason)
         }
-    }
-
-    /// Records a decision about the stored bytes, to be shown to people.
-    package func note(_ reason: Reason) async throws {
-        try await disk?.record(.refused, key: entry.key, reason: reason, bytes: held)
     }
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {

@@ -22,9 +22,6 @@ extension Verdict {
     static func wholeForRange(
         _ fresh: Representation, of selection: RangeSelection, plan: Plan, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
-        if let stored = held.representation, looksLikePortal(fresh, instead: stored) {
-            return .retry(reason: .portal, afterSeconds: nil)
-        }
         guard case .range(let range) = plan, let stored = held.representation else {
             return start(fresh, of: selection, from: 0, to: fresh.completeLength, held: held, policy)
         }

@@ -86,18 +86,20 @@ package enum Verdict: Sendable, Hashable {
     ///   - plan: The request.
     ///   - held: The state of the store, the same value that `plan` was made for.
     ///   - policy: The conditions for resuming, the same as for the plan.
+    ///   - context: What else is known of the response and of earlier ones.
     package init(
-        for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy()
+        for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy(),
+        in context: AnswerContext = AnswerContext()
     ) {
         let fields = response.headerFields
         let asksForRange = if case .range = plan { true } else { false }
         switch response.status.code {
-        case 200, 203:
-            self = Self.whole(response, plan: plan, held: held, policy: policy)
-        case 206:
+        case 200 where !Self.isPart(response), 203:
+            self = Self.whole(response, plan: plan, held: held, policy: policy, context)
+        case 200, 206:
             switch (plan, held.representation, held.selection) {
             case (.range(let range), let stored?, _):
-                self = Self.partial(fields, range: range, stored: stored, policy: policy)
+                self = Self.partial(fields, range: range, stored: stored, policy: policy, in: context)
             case (.first, _, let selection?):
                 self = Self.firstPart(response, of: selection, held: held, policy: policy)
             default:
@@ -111,6 +113,9 @@ package enum Verdict: Sendable, Hashable {
             self = .askForWhole(reason: .rangeRejected)
         case let code where Self.isForNow(code):
             self = .retry(reason: Self.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
+        case let code where asksForRange && ![401, 407].contains(code):
+            // The plain file may be sent although its ranges are refused.
+            self = .askForWhole(reason: Self.reason(response))
         case 100..<400:
             self = .refuse(reason: Self.reason(response, otherwise: .notAResource))
         default:
@@ -132,36 +137,44 @@ package enum Verdict: Sendable, Hashable {
         return reason
     }
 
+    /// Whether a response with status 200 has only a part of the file, as some servers send it instead of status 206.
+    static func isPart(_ response: HTTPResponse) -> Bool {
+        guard response.status.code == 200,
+            case .bytes(let first, let last, let completeLength) = ContentRange(in: response.headerFields)
+        else { return false }
+        return first > 0 || last + 1 != completeLength
+    }
+
     /// Judges a 200 or 203 response, which is the whole file from byte 0 whatever was requested.
     private static func whole(
-        _ response: HTTPResponse, plan: Plan, held: HeldPartial, policy: ResumePolicy
+        _ response: HTTPResponse, plan: Plan, held: HeldPartial, policy: ResumePolicy, _ context: AnswerContext
     ) -> Verdict {
         let fields = response.headerFields
         guard !isCoded(fields, policy) else { return .refuse(reason: .contentCoded) }
         let fresh = Representation(startedBy: response)
+        if let contradiction = contradiction(of: fresh, with: held, in: context) {
+            return .retry(reason: contradiction.reason(in: context), afterSeconds: nil)
+        }
+        if Representation.hasConflictingDigests(fields) { return .retry(reason: .digestsConflict, afterSeconds: nil) }
         if let selection = held.selection {
             return wholeForRange(fresh, of: selection, plan: plan, held: held, policy: policy)
         }
         guard !held.isEmpty, let stored = held.representation else {
             return .startOver(fresh, reason: .firstRequest)
         }
-        if looksLikePortal(fresh, instead: stored) {
-            return .retry(reason: .portal, afterSeconds: nil)
-        }
-        // A response without a length (chunked, or ended by the connection) has the stored length if it is the same
-        // representation; otherwise truncation could not be detected.
-        if let length = fresh.completeLength ?? stored.completeLength, length >= held.length,
-            isSame(fresh, as: stored)
-        {
+        if isSame(fresh, as: stored) {
+            // A response without a length (chunked, or ended by the connection) has the stored length, if that is
+            // known; otherwise truncation could not be detected.
             var same = fresh
-            same.completeLength = length
+            same.completeLength = fresh.completeLength ?? stored.completeLength
+            let length = same.completeLength ?? .max
             let end = min(held.nextHeld?.lowerBound ?? length, length)
+            let tail = min(max(policy.overlap(for: stored.validator), 0), held.nextHeld?.length ?? 0, length - end)
             return .append(
                 Continuation(
-                    bodyStart: 0, offset: held.length, bodyEnd: end,
-                    comparedEnd: end
-                        + min(max(policy.overlap(for: stored.validator), 0), held.nextHeld?.length ?? 0, length - end),
-                    goesOn: held.nextHeld != nil, representation: same, reason: .prefixKept))
+                    bodyStart: 0, offset: held.length, bodyEnd: end == .max ? nil : end,
+                    comparedEnd: end == .max ? nil : end + tail, goesOn: held.nextHeld != nil, representation: same,
+                    reason: .prefixKept))
         }
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,
             fresh.validator == stored.validator
@@ -174,6 +187,19 @@ package enum Verdict: Sendable, Hashable {
         }
         if let weakness = stored.weakness { return .startOver(fresh, reason: weakness) }
         return .startOver(fresh, reason: change(from: stored, to: fresh))
+    }
+
+    /// Returns how a response contradicts the stored or the delivered file, unless it is believed.
+    static func contradiction(
+        of fresh: Representation, with held: HeldPartial, in context: AnswerContext
+    ) -> Contradiction? {
+        let found =
+            if let stored = held.isEmpty ? context.delivered : held.representation {
+                Contradiction(of: fresh, with: stored, held: held.selection == nil ? held.length : 0, in: context)
+            } else {
+                Contradiction(of: fresh, in: context)
+            }
+        return found.flatMap { context.believes($0, of: fresh) ? nil : $0 }
     }
 
     /// Returns why a complete response does not have the same bytes as the stored ones.
@@ -203,12 +229,12 @@ package enum Verdict: Sendable, Hashable {
         guard case .range(let range) = plan, let stored = held.representation else {
             return .refuse(reason: reason(response))
         }
-        // Complete only if the stored bytes have the reported length and the response has the validator. If it does
-        // not, the whole file is requested; because of the overlap, that happens only if a file became shorter. Bytes
-        // fetched with another request must be compared, which this response does not allow.
+        // Complete only if the range begins at the end of the file, the stored bytes have the reported length, and the
+        // response has the validator. A server that refuses a range inside the file refuses ranges. Bytes fetched with
+        // another request must be compared, which this response does not allow.
         if held.selection == nil, held.access != .foreign, let validator = range.validator,
             case .unsatisfied(let length) = ContentRange(in: response.headerFields), length == range.offset,
-            stored.completeLength.map({ $0 == length }) ?? true,
+            range.start >= length, stored.completeLength.map({ $0 == length }) ?? true,
             self.validator(in: response.headerFields, like: validator) == validator
         {
             var complete = stored
@@ -216,12 +242,6 @@ package enum Verdict: Sendable, Hashable {
             return .complete(complete, reason: .resumed(at: length))
         }
         return .askForWhole(reason: .rangeNotSatisfiable)
-    }
-
-    /// Whether a response is HTML without a validator, while a file of another type with a validator is stored.
-    static func looksLikePortal(_ fresh: Representation, instead stored: Representation) -> Bool {
-        fresh.mediaType == "text/html" && stored.mediaType != nil && stored.mediaType != "text/html"
-            && fresh.entityTag == nil && fresh.lastModified == nil && stored.validator != nil
     }
 }
 

@@ -6,15 +6,24 @@ extension Verdict {
     /// Source: [RFC 9110, 15.3.7](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.3.7): a client must inspect
     /// `Content-Range`, and may combine parts only if they have the same strong validator.
     static func partial(
-        _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
+        _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy,
+        in context: AnswerContext = AnswerContext()
     ) -> Verdict {
         if let reason = obstacle(in: fields, policy) { return .askForWhole(reason: reason) }
-        if Representation(fields: fields).vary == "*", !range.isUnderDigest {
+        var answer = Representation(fields: fields)
+        // An entity tag identifies the bytes whatever else the response depends on; a date does not.
+        if answer.vary == "*", range.validator.map(\.isDate) ?? true, !range.isUnderDigest {
             return .askForWhole(reason: .variesAlways)
         }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .askForWhole(reason: .contentRangeInvalid)
         }
+        answer.completeLength = completeLength
+        let held = HeldPartial(representation: stored, length: max(range.offset - range.shift, 1))
+        if let contradiction = contradiction(of: answer, with: held, in: context) {
+            return .retry(reason: contradiction.reason(in: context), afterSeconds: nil)
+        }
+        if Representation.hasConflictingDigests(fields) { return .retry(reason: .digestsConflict, afterSeconds: nil) }
         if let reason = difference(of: fields, from: stored, range: range) { return .askForWhole(reason: reason) }
         if let old = stored.completeLength, let new = completeLength, old != new {
             return .askForWhole(reason: .lengthChanged(from: old, to: new))
@@ -30,9 +39,11 @@ extension Verdict {
         guard last >= range.offset || isAtEnd && last == range.offset - 1 else {
             return .askForWhole(reason: .noProgress)
         }
-        // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length is added if it was unknown.
+        // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length and the digest are added if
+        // they were unknown.
         var representation = stored
         representation.completeLength = stored.completeLength ?? completeLength
+        representation.reprDigest = stored.reprDigest ?? answer.reprDigest
         let offset = range.offset - range.shift
         return .append(
             Continuation(
@@ -58,7 +69,10 @@ extension Verdict {
         let answer = Representation(fields: fields)
         if let expected = range.validator {
             let validator = validator(in: fields, like: expected)
-            guard validator == expected else { return .representationChanged(expected, validator) }
+            guard validator == expected else {
+                return answer.entityTag.flatMap { weakened(expected, $0) }
+                    ?? .representationChanged(expected, validator)
+            }
         } else if let old = stored.entityTag ?? answer.entityTag, answer.entityTag != stored.entityTag {
             // Weak tags that differ still show that something changed.
             return .weakTagChanged(old)
@@ -68,13 +82,19 @@ extension Verdict {
         return stored.contradiction(in: answer)
     }
 
+    /// Returns the reason if a part has the tag of the file in another form, such as a weak one.
+    private static func weakened(_ expected: Validator, _ tag: EntityTag) -> Reason? {
+        guard case .entityTag(let old) = expected, old != tag, tag.resembles(old) else { return nil }
+        return .tagAltered(old, tag)
+    }
+
     /// Returns the validator of a response to be compared with the expected one.
     ///
     /// A date is used as it is: it was strong when it was stored, and the same text means the same version.
     static func validator(in fields: HTTPFields, like expected: Validator) -> Validator? {
         switch expected {
         case .entityTag:
-            guard case .value(let bytes) = SingletonField(.eTag, in: fields), let tag = EntityTag(bytes), !tag.isWeak
+            guard case .value(let bytes) = SingletonField(.eTag, in: fields), let tag = EntityTag(bytes), tag.isStrong
             else { return nil }
             return .entityTag(tag)
         case .lastModified:
@@ -88,7 +108,7 @@ extension Verdict {
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
         // The transport removes the chunked coding only; other transfer codings would be stored as part of the file.
         if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
-        return !policy.storesCoded && Representation.contentCoding(fields) != nil
+        return !policy.accepts(coding: Representation.contentCoding(fields))
     }
 }
 

@@ -1,0 +1,179 @@
+package import HTTPTypes
+
+/// Why a response is not taken for a new version of a file: it contradicts what is known of the file.
+///
+/// Such a response is a failure for now, and the stored bytes are kept: login pages, error pages and broken caches
+/// answer with status 200 too.
+package enum Contradiction: Sendable, Hashable {
+    /// A page in place of the file, from another host or of another size.
+    case page
+    /// The strong entity tag of the file with another length.
+    case tag(from: Int64, to: Int64)
+    /// Nothing, or less than half of the file without a validator although the file had one.
+    case shrunk(from: Int64, to: Int64)
+
+    /// Compares a response with the stored file; nil if it may be the file, or another version of it.
+    ///
+    /// - Parameters:
+    ///   - fresh: The representation of the response, with its complete length.
+    ///   - stored: The stored representation, or the delivered one.
+    ///   - held: The number of stored bytes, which the file has at least.
+    ///   - context: Where the response is from.
+    package init?(
+        of fresh: Representation, with stored: Representation, held: Int64 = 0, in context: AnswerContext
+    ) {
+        let (old, new) = (stored.completeLength ?? held, fresh.completeLength)
+        let isShort = new.map { $0 < old / 2 } ?? false
+        if fresh.isPage, stored.mediaType.map({ $0 != fresh.mediaType }) ?? context.isNameOfFile,
+            context.isFromOtherHost || isShort || new == nil || fresh.hasNoValidators && stored.validator != nil
+        {
+            self = .page
+        } else if let new, case .entityTag? = stored.validator, fresh.validator == stored.validator,
+            stored.completeLength.map({ $0 != new }) ?? (new < held)
+        {
+            self = .tag(from: old, to: new)
+        } else if let new, old > 0, new == 0 || isShort && fresh.validator == nil && stored.validator != nil {
+            self = .shrunk(from: old, to: new)
+        } else if let new, isShort, context.isFromOtherHost, fresh.mediaType != stored.mediaType {
+            self = .shrunk(from: old, to: new)
+        } else {
+            return nil
+        }
+    }
+
+    /// Looks for a page in a response to the first request of a download.
+    package init?(of fresh: Representation, in context: AnswerContext) {
+        guard fresh.isHTML, context.isFromOtherHost, context.isNameOfFile else { return nil }
+        self = .page
+    }
+
+    /// Whether the response may be believed after it has come on several days.
+    package var isBelievable: Bool { self != .page }
+
+    /// The codes of ``reason(in:)``.
+    package static let codes: Set<Reason.Code> = Set(
+        ["portal-suspected", "tag-contradiction", "file-shrunk"].map { Reason.Code(rawValue: $0) })
+
+    /// The contradiction in words.
+    package func reason(in context: AnswerContext) -> Reason {
+        let host = context.sender?.host ?? context.url?.host ?? "the server"
+        return switch self {
+        case .page:
+            Reason(
+                "portal-suspected",
+                "\(host) answered with a page instead of the file; does the network want a login? "
+                    + "The stored data is kept")
+        case .tag(let old, let new):
+            Reason(
+                "tag-contradiction",
+                "\(host) sent the ETag of the stored file with \(new) bytes instead of \(old); "
+                    + "the stored data is kept until the answers agree")
+        case .shrunk(let old, let new):
+            Reason(
+                "file-shrunk",
+                "\(host) sent \(new) bytes, without proof of a new version, in place of a file of \(old) bytes; "
+                    + "the stored data is kept")
+        }
+    }
+}
+
+/// What a response is judged by, besides its head and the stored bytes.
+package struct AnswerContext: Sendable, Hashable {
+    /// The address that sent the response; nil if it is the requested one.
+    package var sender: DownloadURL?
+    /// The requested URL.
+    package var url: DownloadURL?
+    /// The file that was delivered earlier, if no bytes are stored.
+    package var delivered: Representation?
+    /// The contradictions that have come before.
+    package var sightings: Sightings?
+    /// The days since 1970.
+    package var day: Int64 = 0
+    /// Whether the caller restarts the download, whatever the server sends.
+    package var isRestart = false
+
+    /// Creates a context for a response from a URL.
+    package init(sender: DownloadURL? = nil, url: DownloadURL? = nil) { (self.sender, self.url) = (sender, url) }
+
+    /// Whether another host sent the response than the one that sent the stored bytes.
+    var isFromOtherHost: Bool {
+        guard let sender, let url else { return false }
+        return sender.host != url.host
+    }
+
+    /// Whether a response is believed although it contradicts the stored file.
+    func believes(_ contradiction: Contradiction, of fresh: Representation) -> Bool {
+        isRestart
+            || contradiction.isBelievable
+                && Sightings(of: fresh, on: day, after: sightings).days >= Sightings.enough
+    }
+
+    /// Whether the name ends like an archive, an image, a package or a model, which no server sends as a page.
+    var isNameOfFile: Bool {
+        guard let name = url?.lastPathComponent, let dot = name.lastIndex(of: ".") else { return false }
+        return Self.extensions.contains(name[name.index(after: dot)...].lowercased())
+    }
+
+    private static let extensions = Set(
+        """
+        7z apk appimage avi bin br bz2 cab ckpt crate deb dmg exe flac gem gguf ggml gif gz h5 img ipa iso jar jpeg jpg \
+        lz4 lzma mkv mov mp3 mp4 msi msix nupkg onnx parquet pdf pkg png pt pth qcow2 rar rpm safetensors snap squashfs \
+        tar tbz2 tflite tgz txz vhd vhdx vmdk war wasm wav webm webp whl wim xz zip zst
+        """.split(separator: " ").map(String.init))
+}
+
+/// On how many days the same contradicting response has come, without the known file between.
+package struct Sightings: Sendable, Hashable {
+    /// After this number of days a response is believed.
+    static let enough = 3
+
+    /// What the response says of its representation.
+    let answer: String
+    /// The number of days on which it has come.
+    package let days: Int
+    /// The last of them, since 1970.
+    let lastDay: Int64
+
+    /// Counts a response; several on one day count once.
+    package init(of fresh: Representation, on day: Int64, after earlier: Sightings?) {
+        let words = [
+            fresh.entityTag?.rawValue, fresh.lastModified, fresh.completeLength.map(String.init), fresh.mediaType,
+        ]
+        // FNV-1a: a server gains nothing by another response with the same number.
+        let hash = words.map { $0 ?? "-" }.joined(separator: "\n").utf8
+            .reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        answer = String(hash, radix: 16)
+        let isSame = earlier?.answer == answer
+        days = isSame ? (earlier?.days ?? 0) + (earlier?.lastDay == day ? 0 : 1) : 1
+        lastDay = day
+    }
+
+    /// Parses a stored text; nil if it was damaged or manipulated.
+    package init?(stored: String) {
+        let words = stored.split(separator: " ")
+        guard words.count == 3, let days = Int(words[0]), (1...Self.enough).contains(days), let day = Int64(words[1])
+        else { return nil }
+        (self.days, lastDay, answer) = (days, day, String(words[2]))
+    }
+
+    /// The text to store.
+    package var stored: String { "\(min(days, Self.enough)) \(lastDay) \(answer)" }
+}
+
+extension Representation {
+    /// Reads what a response says of the whole file, of which it may have a part.
+    package init(announcedBy response: HTTPResponse) {
+        self.init(startedBy: response)
+        if case .bytes(_, _, let length) = ContentRange(in: response.headerFields) { completeLength = length }
+    }
+
+    /// Whether it is HTML or JSON, as login pages and error messages are.
+    var isPage: Bool {
+        isHTML || mediaType.map { $0.hasSuffix("/json") || $0.hasSuffix("+json") } ?? false
+    }
+
+    /// Whether it is HTML.
+    var isHTML: Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
+
+    fileprivate var hasNoValidators: Bool { entityTag == nil && lastModified == nil }
+}

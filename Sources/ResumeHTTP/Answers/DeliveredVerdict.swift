@@ -1,0 +1,33 @@
+package import HTTPTypes
+
+/// What the response to a conditional request says about a file that was delivered earlier.
+package enum DeliveredVerdict: Sendable, Hashable {
+    /// The server still has this file: nothing is received.
+    case unchanged
+    /// The response contradicts itself: ask again later.
+    case contradiction(Reason)
+    /// Judge the response like that to any other request.
+    case unknown
+
+    /// Judges a response.
+    package init(for response: HTTPResponse, delivered: Representation) {
+        let fresh = Representation(announcedBy: response)
+        switch response.status.code {
+        case 304:
+            let isSame = fresh.entityTag.flatMap { tag in delivered.entityTag.map(tag.resembles) } ?? true
+            self = !isSame ? .contradiction(.notModifiedWithOtherTag) : .unchanged
+        case 200:
+            // The server has ignored the condition.
+            let isSame = fresh.entityTag.map { !$0.isWeak && $0 == delivered.entityTag } ?? false
+            self = isSame && fresh.completeLength == delivered.completeLength ? .unchanged : .unknown
+        default:
+            self = .unknown
+        }
+    }
+}
+
+extension Reason {
+    static let notModifiedWithOtherTag = Reason(
+        "not-modified-with-other-tag",
+        "the server answered that the file is not modified (304), but with the ETag of another one; the file is kept")
+}

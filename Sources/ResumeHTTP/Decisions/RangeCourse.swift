@@ -1,0 +1,126 @@
+/// What is requested after a server has refused a range of a file, or has ignored it.
+///
+/// First the plain file, whose head shows whether the server sends it at all. Then closed ranges (`bytes=N-M`), which
+/// some servers send although they refuse `bytes=N-`. At last the plain body, whose beginning is compared.
+package struct RangeCourse: Sendable, Hashable {
+    private enum State: Sendable, Hashable { case open, probing, closed, plain }
+
+    /// The first size of closed ranges, in bytes.
+    package static let firstSize: Int64 = 8 << 20
+    /// The largest size of closed ranges, in bytes.
+    package static let largestSize: Int64 = 256 << 20
+    /// The size that is tried if a server refuses the first one.
+    package static let smallSize: Int64 = 1 << 20
+    /// A stored beginning of this length is not received again before a range without a condition was requested.
+    static let conditionalPrefix: Int64 = 1 << 20
+
+    /// How many stored bytes may be sent again without a message.
+    package static let largestUnsaid: Int64 = 64 << 20
+
+    private var state = State.open
+    private var accepted: Int64 = 0
+    private var isCapped = false
+    private var hasOmittedCondition = false
+    private var nextSize: Int64
+    /// Whether the range is requested without a condition; then the fields of the response and the overlap prove it.
+    package private(set) var omitsCondition = false
+
+    /// Creates a course.
+    ///
+    /// - Parameter size: The size of the closed ranges that the server has sent before; nil if none were necessary.
+    package init(closed size: Int64? = nil) {
+        nextSize = size.map { min(max($0, 2), Self.largestSize) } ?? Self.firstSize
+        if size != nil { state = .closed }
+    }
+
+    /// The number of bytes in the next range; nil if its end is open.
+    package var size: Int64? { state == .closed ? nextSize : nil }
+
+    /// The size to remember with the entry; nil if no closed range was sent.
+    package var acceptedSize: Int64? { state == .closed && accepted > 0 ? accepted : nil }
+
+    /// Whether the plain file is received from its first byte because all ranges are refused.
+    package var isPlain: Bool { state == .plain }
+
+    /// Records that a range was refused.
+    ///
+    /// - Returns: Whether the next request is for the plain file.
+    package mutating func refused() -> Bool {
+        omitsCondition = false
+        switch state {
+        case .open: state = .probing
+        case .closed where nextSize > accepted && accepted > 0:
+            (nextSize, isCapped) = (accepted, true)
+            return false
+        case .closed where accepted == 0 && nextSize > Self.smallSize:
+            (nextSize, isCapped) = (Self.smallSize, true)
+            return false
+        case .closed: state = .plain
+        case .probing, .plain: break
+        }
+        return true
+    }
+
+    /// Decides about a response with the whole file, whose beginning is stored.
+    ///
+    /// - Parameters:
+    ///   - prefix: The number of stored bytes that the body would bring again.
+    ///   - isConditional: Whether a range was requested under a condition.
+    /// - Returns: Whether to close the body and request a range again.
+    package mutating func closesBody(prefix: Int64, isConditional: Bool) -> Bool {
+        if state == .probing {
+            state = .closed
+            return true
+        }
+        omitsCondition = isConditional && !hasOmittedCondition && prefix >= Self.conditionalPrefix
+        if omitsCondition { hasOmittedCondition = true }
+        return omitsCondition
+    }
+
+    /// Records that the body of a whole file ended before it brought anything new.
+    package mutating func endedInPrefix(isConditional: Bool) {
+        guard isConditional, !hasOmittedCondition else { return }
+        (omitsCondition, hasOmittedCondition) = (true, true)
+    }
+
+    /// Records that a new representation is received from its first byte.
+    package mutating func startedOver() {
+        if state == .probing { state = .open }
+        omitsCondition = false
+    }
+
+    /// Records that a range was sent.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes in the response.
+    ///   - asked: The number of requested bytes; nil if the end was open.
+    package mutating func sent(_ count: Int64, of asked: Int64?) {
+        guard state == .closed, asked == nextSize else { return }
+        if count < nextSize { (nextSize, isCapped) = (max(count, 2), true) }
+        accepted = nextSize
+        if !isCapped { nextSize = min(nextSize * 2, Self.largestSize) }
+    }
+
+    /// Records that a response had only bytes that are stored, since the server sends few at a time.
+    ///
+    /// - Returns: Whether a smaller range is requested, with fewer bytes to compare.
+    package mutating func sentNothingNew(_ count: Int64) -> Bool {
+        guard count >= 2, state != .closed || count < nextSize else { return false }
+        (state, nextSize, isCapped) = (.closed, count, true)
+        return true
+    }
+}
+
+extension Plan {
+    /// The plan with the range that a course permits.
+    package func limited(by course: RangeCourse) -> Plan {
+        guard case .range(var range) = self, range.further.isEmpty else { return self }
+        range.isUnconditional = course.omitsCondition && range.condition == .ifRange && range.validator != nil
+        if let size = course.size {
+            if range.validator != nil { range.start = max(range.start, range.offset - size / 2) }
+            let (end, isOver) = range.start.addingReportingOverflow(size)
+            if !isOver, end > range.offset, end < range.end ?? .max { (range.end, range.tail) = (end, 0) }
+        }
+        return .range(range)
+    }
+}
