@@ -105,6 +105,7 @@ let package = Package(
                 .embedInCode("V14__adopted.sql"),
                 .embedInCode("V15__size_index.sql"), .embedInCode("V16__resource.sql"),
                 .embedInCode("V17__contradictions.sql"),
+                .embedInCode("V19__delivered.sql"),
             ],
             swiftSettings: settings),
         .target(

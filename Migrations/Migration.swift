@@ -32,6 +32,7 @@ package struct Migration: Sendable {
         Migration(version: 15, name: "V15__size_index", sql: text(PackageResources.V15__size_index_sql)),
         Migration(version: 16, name: "V16__resource", sql: text(PackageResources.V16__resource_sql)),
         Migration(version: 17, name: "V17__contradictions", sql: text(PackageResources.V17__contradictions_sql)),
+        Migration(version: 19, name: "V19__delivered", sql: text(PackageResources.V19__delivered_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

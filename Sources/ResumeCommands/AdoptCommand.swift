@@ -77,6 +77,8 @@ struct AdoptCommand: ContextCommand {
             // A job, so that `resume` continues it.
             let board = try await downloader.store.openJobs()
             try await board.record(request, as: 0)
+            let place = try request.checkedDestination().path
+            try await downloader.store.permitReplacing([(place, request.url.redacted)])
             if json {
                 context.print(Self.json(adoption, request).text)
             } else {

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeHTTP
 internal import ResumeStore
 
 /// The command `resumectl purge`.
@@ -116,6 +117,11 @@ struct PurgeCommand: ContextCommand {
                 let all = isOne ? [entry] : try await store.variants(ofKey: entry.name)
                 found += all.filter { entry in !found.contains { $0.id == entry.id } }
             } catch let error as StoreError where error.code == .noEntry {
+                if let (record, _) = try await store.delivered(named: name) {
+                    context.say(
+                        "\(Printable.escaped(record.path)) was delivered, and the store has nothing of it any more; to "
+                            + "remove the file, use rm")
+                }
                 unknown.append(name)
             }
         }

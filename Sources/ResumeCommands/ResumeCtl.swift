@@ -31,7 +31,9 @@ package struct ResumeCtl: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Inspect",
-                subcommands: [ListCommand.self, ShowCommand.self, StatsCommand.self, LogCommand.self]),
+                subcommands: [
+                    ListCommand.self, ShowCommand.self, StatsCommand.self, LogCommand.self, HistoryCommand.self,
+                ]),
             CommandGroup(
                 name: "Remove and keep",
                 subcommands: [PurgeCommand.self, GcCommand.self, PinCommand.self, UnpinCommand.self]),

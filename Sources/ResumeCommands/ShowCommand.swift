@@ -9,7 +9,7 @@ struct ShowCommand: ContextCommand {
         abstract: "Show an entry: validators, received bytes, history.",
         discussion: """
             If no entry has this key or URL, the entry is shown whose destination is this path, or the only one whose \
-            URL, key or destination contains this text.
+            URL, key or destination contains this text. Of a delivered file, it shows when and from where it came.
 
             EXAMPLE:
               resumectl show https://example.org/image.iso
@@ -23,10 +23,18 @@ struct ShowCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let (entry, events) = try await context.withStore(storeOptions.store) { store in
-            let entry = try await store.entry(matching: self.entry.name, context)
-            return (entry, try await store.events(for: entry.key))
+        let shown: (Entry, [Event])? = try await context.withStore(storeOptions.store) { store in
+            do {
+                let entry = try await store.entry(matching: self.entry.name, context)
+                return (entry, try await store.events(for: entry.key))
+            } catch let error as StoreError where error.code == .noEntry {
+                guard let (record, file) = try await store.delivered(named: self.entry.name) else { throw error }
+                if json { context.print(Rendering.json(record, file).text) }
+                for line in json ? [] : Rendering.lines(record, file) { context.print(line) }
+                return nil
+            }
         }
+        guard let (entry, events) = shown else { return }
         guard json else {
             for line in Rendering.lines(entry) { context.print(line) }
             for event in events.suffix(20) { context.print(Rendering.line(event, withKey: false)) }

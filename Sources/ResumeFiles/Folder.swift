@@ -134,6 +134,10 @@ package struct FileStatus: Sendable, Equatable {
     package let owner: uid_t
     /// When its bytes were last modified, in milliseconds since 1970.
     package let modifiedAt: Int64
+    /// When its bytes were last modified, in nanoseconds since 1970.
+    package let modified: Int64
+    /// When its bytes or its status last changed, in nanoseconds since 1970; programs cannot set it.
+    package let changed: Int64
     /// The permission bits.
     package let permissions: mode_t
 
@@ -155,12 +159,17 @@ package struct FileStatus: Sendable, Equatable {
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
         #if canImport(Darwin)
-        let time = status.st_mtimespec
+        let (time, change) = (status.st_mtimespec, status.st_ctimespec)
         #else
-        let time = status.st_mtim
+        let (time, change) = (status.st_mtim, status.st_ctim)
         #endif
         // Any owner of a file can set any time.
         modifiedAt = Int64(clamping: Int128(time.tv_sec) * 1000 + Int128(time.tv_nsec) / 1_000_000)
+        (modified, changed) = (Self.nanoseconds(time), Self.nanoseconds(change))
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(clamping: Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec))
     }
 }
 

@@ -39,7 +39,7 @@ struct VerifyTests {
                 #expect(outcome.errors.contains("compare 'sha256sum"))
             }
             for (name, text) in advice {
-                for options in [[], ["--remote"]] {
+                for options in name == "one.bin" ? [["--remote"]] : [[], ["--remote"]] {
                     let outcome = await home.run(["verify", home[name]] + options)
                     #expect(outcome.status == .notFound, "\(outcome.errors)")
                     #expect(outcome.errors.contains("\(home[name]) is a complete file, not an entry of the store. To "))

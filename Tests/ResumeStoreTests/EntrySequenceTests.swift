@@ -118,6 +118,7 @@ struct EntrySequenceTests {
             try TransferTests.sql(
                 folder,
                 """
+                DROP TABLE delivered;
                 DROP INDEX download_by_url; DROP INDEX download_by_destination; DROP INDEX download_by_received;
                 DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
                 ALTER TABLE download DROP COLUMN adopted;

@@ -82,6 +82,7 @@ struct OpeningTests {
                 DROP INDEX download_by_destination;
                 DROP INDEX download_by_received; DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
                 ALTER TABLE download DROP COLUMN received;
+                DROP TABLE delivered;
                 DROP TABLE queued;
                 DROP TABLE queue;
                 DROP TABLE block;

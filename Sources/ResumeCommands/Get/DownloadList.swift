@@ -147,6 +147,12 @@ final class DownloadList: Sendable {
             throw CommandFailure(
                 .usage, "\(shown): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
+        if place.number >= 0, command.isUnsafeName(of: url) {
+            throw CommandFailure(
+                .usage,
+                "\(shown): the name \(Printable.escaped(path)) is hidden or begins with a dash, which a list must "
+                    + "not choose. Download this URL alone, with --output.")
+        }
         return item(for: url, at: path, place)
     }
 

@@ -14,6 +14,10 @@ struct Enlister: Sendable {
     private let run: JobRun
     private let listing: JobListing
     private let skipsExisting: Bool
+    /// Whether existing files may be replaced, whoever has written them.
+    private let mayReplace: Bool
+    private let areNamedByServer: Bool
+    private let hasDigest: Bool
 
     /// Makes an enlister for a list of which nothing has been recorded.
     ///
@@ -24,6 +28,8 @@ struct Enlister: Sendable {
         // A program may be left to run for a file that exists.
         skipsExisting =
             command.files.skipExisting && !command.files.remoteHeaderName && command.programs.onComplete == nil
+        (mayReplace, hasDigest) = (command.mayReplace, command.digest != nil)
+        areNamedByServer = command.files.remoteHeaderName
         let restarts = command.checks.restart
         listing = JobListing(renames: command.files.autoRename, unfinished: try await run.board.unfinishedLists()) {
             !restarts && JobTerms.isAnswered($0.terms, by: $1.terms)
@@ -59,9 +65,14 @@ struct Enlister: Sendable {
             run.slots.failed(with: failure.status)
         }
         guard !part.items.isEmpty else { return }
-        let results = try await run.board.enlist(try jobs(for: part.items), as: listing)
-        let existing = try await existing(results)
+        let jobs = try jobs(for: part.items)
+        let results = try await run.board.enlist(jobs, as: listing)
+        if mayReplace {
+            try await run.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
+        }
+        let existing = try await existing(results, part.items.map { hasDigest || $0.digest != nil })
         var due: [(id: Int64, given: JobFeed.Given)] = []
+        try await mentionRivals(in: results)
         // Jobs that are done since their file exists, and that are not, since theirs does not.
         var (skipped, reopened): ([Int64], [Int64]) = ([], [])
         for (var item, (result, isThere)) in zip(part.items, zip(results, existing)) {
@@ -98,11 +109,25 @@ struct Enlister: Sendable {
         await run.feed.waitForSpace()
     }
 
+    /// Says which unfinished downloads have the same destinations.
+    private func mentionRivals(in results: [Enlisted]) async throws {
+        let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
+        guard !areNamedByServer, let first = ids.min(), let last = ids.max() else { return }
+        for rival in try await run.store.rivals(of: first...last, in: run.board.list) {
+            run.reporter.note(
+                "\(Printable.escaped(rival.destination)): also the destination of the unfinished download of "
+                    + "\(Redaction.key(rival.url)), which is given up when this one is done")
+        }
+    }
+
     /// Returns which files are there, so that there is nothing to do.
-    private func existing(_ results: [Enlisted]) async throws -> [Bool] {
+    ///
+    /// A file whose digest is named is read first, if that is necessary.
+    private func existing(_ results: [Enlisted], _ haveDigests: [Bool]) async throws -> [Bool] {
         try await Blocking.run { [skipsExisting] in
-            results.map { result in
-                switch result {
+            zip(results, haveDigests).map { result, hasDigest in
+                if hasDigest { return false }
+                return switch result {
                 case .due(_, let path): skipsExisting && (try? Destination(path))?.existingBytes != nil
                 case .done(let job): job.file?.isInPlace(at: job.destination) == true
                 case .repeated, .clash: false

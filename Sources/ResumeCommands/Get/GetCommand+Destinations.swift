@@ -8,6 +8,17 @@ extension GetCommand {
         (files.output ?? url.lastPathComponent ?? (files.remoteHeaderName ? "download" : nil)).map(inDirectory)
     }
 
+    /// Whether the name that a URL of a list chooses is hidden, or one that other programs take for an option.
+    ///
+    /// Only the user may choose such a name, with -o.
+    func isUnsafeName(of url: DownloadURL) -> Bool {
+        guard files.output == nil, let name = url.lastPathComponent?.utf8.first else { return false }
+        return name == UInt8(ascii: ".") || name == UInt8(ascii: "-")
+    }
+
+    /// Whether the user has named the destination, or permits replacing any file.
+    var mayReplace: Bool { files.output != nil || files.overwrite || files.from != nil }
+
     private func inDirectory(_ name: String) -> String {
         files.directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
     }

@@ -48,6 +48,9 @@ extension GetCommand {
         if let output = files.output, output.hasPrefix("/"), files.directory != nil {
             throw ValidationError("--output must be a relative path if --directory is given")
         }
+        if files.overwrite, files.autoRename || files.skipExisting {
+            throw ValidationError("--overwrite cannot be combined with --auto-rename or --skip-existing")
+        }
         if files.autoRename, files.remoteHeaderName {
             throw ValidationError("--auto-rename and --remote-header-name cannot be combined")
         }

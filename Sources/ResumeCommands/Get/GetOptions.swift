@@ -5,7 +5,8 @@ internal import ResumeHTTP
 struct FileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write (replaced); - for standard output.", valueName: "path"), completion: .file())
+        help: ArgumentHelp("File to write (replaced); - for standard output.", valueName: "path"),
+        completion: .file())
     var output: String?
 
     @Option(
@@ -34,11 +35,15 @@ struct FileOptions: ParsableArguments {
 
     @Flag(
         name: [.customShort("J"), .long],
-        help: "Use the name that the server sends; never replace.")
+        help: "Use the name that the server sends.")
     var remoteHeaderName = false
 
     @Flag(name: .long, help: ArgumentHelp("Number files of the same name (name.1.ext).", visibility: .hidden))
     var autoRename = false
+
+    @Flag(
+        name: .long, help: ArgumentHelp("Replace files that this program has not written.", visibility: .hidden))
+    var overwrite = false
 
     @Flag(name: .long, help: "Skip files that exist, without checking them.")
     var skipExisting = false

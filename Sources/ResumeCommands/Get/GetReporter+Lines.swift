@@ -96,3 +96,34 @@ extension GetReporter {
                 + "URL.")
     }
 }
+
+extension DownloadResult.Kept {
+    /// The reason in JSON.
+    var code: String {
+        switch self {
+        case .exists: "exists"
+        case .done: "done"
+        case .unchanged: "unchanged"
+        case .right, .same: "right"
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .exists: "already exists, skipped"
+        case .done: "done before, skipped"
+        case .unchanged: "unchanged on the server"
+        case .right(0): "already right, digest verified"
+        case .right(let time): "unchanged, checked on \(Rendering.time(time).prefix(10))"
+        case .same: "already right, the server has the same bytes"
+        }
+    }
+}
+
+extension GetReporter {
+    /// Says that a large file is read to compare its digest.
+    func checks(_ path: String, bytes: Int64) {
+        guard bytes >= NameDecision.comparedWhole else { return }
+        note("\(Printable.escaped(path)): comparing the digest of \(ByteCount.text(bytes))")
+    }
+}

@@ -56,24 +56,6 @@ final class GetReporter: Sendable {
         }
     }
 
-    /// Why a download is skipped.
-    enum Skip: String {
-        /// The file exists, and is not checked.
-        case exists
-        /// An earlier run or another process has delivered the file.
-        case done
-        /// The server has the same file as was delivered.
-        case unchanged
-
-        fileprivate var text: String {
-            switch self {
-            case .exists: "already exists, skipped"
-            case .done: "done before, skipped"
-            case .unchanged: "unchanged on the server"
-            }
-        }
-    }
-
     /// Reports a download that is skipped because its file exists.
     ///
     /// - Parameters:
@@ -82,14 +64,15 @@ final class GetReporter: Sendable {
     ///   - place: The path of the file if the download was started; the server may have named it.
     ///   - number: The number of the download; nil if it was not started.
     func skipped(
-        _ request: DownloadRequest, as skip: Skip = .exists, at place: String? = nil, _ number: Int64? = nil
+        _ request: DownloadRequest, as skip: DownloadResult.Kept = .exists, at place: String? = nil,
+        _ number: Int64? = nil
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
         let path = place ?? (try? Destination(request.destination))?.path
         if json {
             let members: [String: JSON] = [
                 "event": .string("skipped"), "url": .string(request.url.redacted),
-                "path": .string(path ?? request.destination), "reason": .string(skip.rawValue),
+                "path": .string(path ?? request.destination), "reason": .string(skip.code),
             ]
             return context.print(JSON.object(members).text)
         }

@@ -2,6 +2,7 @@ internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
 /// Runs jobs for `get` and `resume`, a fixed number at a time.
 final class JobRun: Sendable {
@@ -15,6 +16,9 @@ final class JobRun: Sendable {
     private let rates: RateControl
     private let hosts: HostSlots
     private let programs: Programs
+    /// How many files were not replaced.
+    private let refused = Atomic(0)
+    var store: DownloadStore { downloader.store }
 
     /// Makes a run without jobs.
     ///
@@ -70,6 +74,8 @@ final class JobRun: Sendable {
                     rates.limit(&request, job.id)
                     let delivered = await Self.fileInPlace(of: job)
                     request.fulfils(job.id, leaving: programs.rest, unless: delivered)
+                    request.replacing = command.files.overwrite ? .any : .own
+                    request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if command.files.skipExisting { request.ifExists = .skip }
                     request.onReceived = { [slots] in slots.received($0, job.id) }
                     group.addTask { [request] in
@@ -93,6 +99,11 @@ final class JobRun: Sendable {
         }
         let failures = slots.failures
         reporter.finish(failed: failures.count)
+        if refused.load(ordering: .relaxed) > 3 {
+            reporter.note(
+                "\(refused.load(ordering: .relaxed)) files are kept as they are, since this program has not written them; "
+                    + "the same command with --overwrite replaces them, and with --auto-rename keeps both")
+        }
         if choice != .given, failures.contains(.refused) {
             reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
         }
@@ -174,10 +185,13 @@ final class JobRun: Sendable {
             guard result.isExisting else { return await complete(result.path, of: request, id) }
             if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) { return failure }
             // If this cannot be recorded, the server is asked again.
-            try? await board.set([id], to: .done, isRun: true)
-            reporter.skipped(request, as: request.ifExists == .skip ? .exists : .unchanged, at: result.path, id)
+            let isKept = result.kept != .exists && result.kept != .same
+            let unchanged = DeliveryRecord(path: result.path, url: request.url.redacted, file: job.file)
+            try? await board.set([id], to: .done, isRun: result.kept != .same, unchanged: isKept ? unchanged : nil)
+            reporter.skipped(request, as: result.kept ?? .exists, at: result.path, id)
             return nil
         } catch {
+            if (error as? StoreError)?.code == .destinationExists { refused.add(1, ordering: .relaxed) }
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
             await record(failure, error, of: job)
             return failure.status

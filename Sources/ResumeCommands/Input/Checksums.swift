@@ -50,21 +50,31 @@ struct Checksums {
     ///
     /// - Throws: ``CommandFailure`` if there is none, or if several are equally good.
     func digest(of url: DownloadURL) throws(CommandFailure) -> HTTPDigest {
-        let name = url.lastPathComponent
+        try digest(of: url.lastPathComponent, in: url.requestTarget.prefix { $0 != "?" }, Redaction.url(url))
+    }
+
+    /// Returns the digest of the file at a path, like ``digest(of:)``.
+    func digest(ofPath path: String) throws(CommandFailure) -> HTTPDigest {
+        try digest(of: Self.base(of: path), in: path[...], Printable.escaped(path))
+    }
+
+    private func digest(
+        of name: String?, in path: Substring, _ shown: String
+    ) throws(CommandFailure) -> HTTPDigest {
         var candidates = lines[name] ?? []
         // `sha256sum < file` names it "-", and a file next to the download may contain the digest only.
         if candidates.isEmpty, lines.count == 1 { candidates = lines[nil] ?? lines["-"] ?? [] }
-        let depths = candidates.map { Self.folders(of: $0.name ?? "", in: url.requestTarget.prefix { $0 != "?" }) }
+        let depths = candidates.map { Self.folders(of: $0.name ?? "", in: path) }
         let best = zip(candidates, depths).filter { $1 == depths.max() }.map(\.0.digest)
         // The stronger of two algorithms is enough.
         let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
         guard let digest = strongest.first else {
             throw CommandFailure(
-                .refused, "\(source) contains no SHA-256 or SHA-512 of \(Redaction.url(url))", reason: Self.missing)
+                .refused, "\(source) contains no SHA-256 or SHA-512 of \(shown)", reason: Self.missing)
         }
         guard strongest.allSatisfy({ $0 == digest }) else {
             throw CommandFailure(
-                .refused, "\(source) contains different checksums for \(Redaction.url(url))", reason: Self.missing)
+                .refused, "\(source) contains different checksums for \(shown)", reason: Self.missing)
         }
         return digest
     }

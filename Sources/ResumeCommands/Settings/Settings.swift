@@ -166,7 +166,8 @@ struct Settings {
     private static let rivals: [String: [String]] = [
         "cacert": ["--insecure", "-k"], "insecure": ["--cacert"], "ipv4": ["--ipv6", "-6"], "ipv6": ["--ipv4", "-4"],
         "skip-existing": ["--restart", "--sha256", "--sha512", "--checksum", "--checksums", "--output", "-o"],
-        "auto-rename": ["--remote-header-name", "-J"],
+        "auto-rename": ["--remote-header-name", "-J", "--overwrite"],
+        "overwrite": ["--auto-rename", "--skip-existing"],
         "remote-header-name": ["--auto-rename", "--output", "-o"], "connections": ["--per-host"],
         "per-host": ["--connections"],
     ]

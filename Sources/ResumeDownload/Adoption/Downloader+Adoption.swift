@@ -101,7 +101,8 @@ extension Downloader {
             policy: request.policy, destination: destination, waits: false, on: TransferQueue(of: store))
         let run = try DownloadRun(
             request: request, transport: transport, transfer: transfer,
-            destination: destination ?? Destination(request.destination), metrics: observer.metrics, onEvent: { _ in })
+            destination: destination ?? Destination(request.destination), names: NameGuard(for: request, in: nil),
+            metrics: observer.metrics, onEvent: { _ in })
         var loop = RequestLoop(run, request.retryPolicy, sampleSeed: request.sampleSeed)
         do {
             let result = try await body(&loop)

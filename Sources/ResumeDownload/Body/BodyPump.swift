@@ -13,6 +13,8 @@ struct BodyPump {
     let contentDigest: HTTPDigest?
     /// The count of concurrent streams; nil if there can be only one.
     var streams: StreamCount?
+    /// Compares the received bytes up to an offset with a file in place; nil if there is none.
+    var compare: (@Sendable (Int64) throws -> Void)?
 
     /// How many bytes after the wanted ones are read at most to complete the digest of a body.
     private static let mostSurplus: Int64 = 1 << 20
@@ -30,7 +32,7 @@ struct BodyPump {
 
     /// Reads the body to its end.
     func run(into segment: PartStream, isCloseDelimited: Bool = false) async -> Outcome {
-        let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest)
+        let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest, compare)
         return await flow.monitor.watching(body) {
             await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         }
@@ -124,10 +126,13 @@ private final class BodyFlow: Sendable {
     /// The announced digest.
     private let contentDigest: HTTPDigest?
     private let pace: RatePace
+    private let compare: (@Sendable (Int64) throws -> Void)?
 
     init(
-        into segment: PartStream, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?
+        into segment: PartStream, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?,
+        _ compare: (@Sendable (Int64) throws -> Void)?
     ) {
+        self.compare = compare
         self.digest = digest
         hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
         self.contentDigest = contentDigest
@@ -162,6 +167,7 @@ private final class BodyFlow: Sendable {
         }
         let mayGoOn = try segment.append(bytes)
         digest?.advance(to: segment.held)
+        try compare?(segment.held)
         if contentDigest != nil { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
         return pace.allowsMore(after: bytes.byteCount) && mayGoOn
     }

@@ -123,6 +123,10 @@ public struct DownloadRequest: Sendable {
     var queuedRows: [QueuedRow] = []
     /// The file that an earlier run has delivered: the server is asked whether it has another one.
     var deliveredFile: DeliveredFile?
+    /// Which files at the destination may be replaced.
+    package var replacing = Replacing.asIfExists
+    /// Called with the path and length of a file that is read to compare its digest.
+    package var onCheck: (@Sendable (String, Int64) -> Void)?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
     var evictedBytes: Int64 = 0
     /// Called with the length of a small file when it no longer needs a connection, before it is delivered together
@@ -146,6 +150,16 @@ public struct DownloadRequest: Sendable {
         return checked
     }
 
+    /// Which files at the destination may be replaced.
+    package enum Replacing: Sendable, Hashable {
+        /// What ``ifExists`` says.
+        case asIfExists
+        /// Those that this program has delivered and nobody has changed, and those that the user has named.
+        case own
+        /// Any that is there when the download begins.
+        case any
+    }
+
     /// What to do with a file that exists at the destination.
     @nonexhaustive
     public enum IfExists: String, Sendable, Hashable, CaseIterable {
@@ -153,13 +167,15 @@ public struct DownloadRequest: Sendable {
         case replace
         /// Keeps it if the server has the same file: the request is conditional (`If-None-Match` or
         /// `If-Modified-Since`), and after 304 the download ends with a result whose ``DownloadResult/isExisting`` is
-        /// true. Otherwise it is replaced.
+        /// true. Otherwise it is replaced. A file that has the ``DownloadRequest/digest`` is kept without a request, and
+        /// one that has not is replaced.
         ///
         /// The store remembers the validators of files that were downloaded with this option, and whether the file has
         /// changed since then. A ``DownloadStream`` always replaces the file.
         case revalidate
         /// Keeps it without a request: the download ends at once, with a result whose
-        /// ``DownloadResult/isExisting`` is true. A ``DownloadStream`` fails as for ``fail``.
+        /// ``DownloadResult/isExisting`` is true. If it does not have the ``DownloadRequest/digest``, the download fails as
+        /// for ``fail``. A ``DownloadStream`` fails as for ``fail``.
         case skip
         /// Keeps it, and fails with `StoreError` of `destinationExists`, before a request if possible.
         case fail

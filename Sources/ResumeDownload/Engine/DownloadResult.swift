@@ -25,6 +25,22 @@ public struct DownloadResult: Sendable, Hashable {
     /// Whether the file existed and was kept: nothing was requested (``DownloadRequest/IfExists/skip``), or the server
     /// has confirmed that the file has not changed (``DownloadRequest/IfExists/revalidate``).
     public var isExisting: Bool
+    /// Why the file was kept; nil if it was not.
+    package var kept: Kept?
+
+    /// Why a file is kept.
+    package enum Kept: Sendable, Hashable {
+        case exists
+        /// An earlier run or another process has delivered it.
+        case done
+        /// The server says that it has not changed.
+        case unchanged
+        /// It has the digest that the caller names, as was found at a time in milliseconds since 1970; 0 for just now.
+        case right(checkedAt: Int64)
+        /// The server has sent the same bytes.
+        case same
+    }
+
     /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
     package var agreedSamples: Int?
     /// The field Content-Type of the response; nil if the server sent none, or if the file was kept.

@@ -15,7 +15,12 @@ extension DownloadRun {
             digest = RunningDigest(algorithm, of: await transfer.heldBytes)
         }
         let contentDigest = HTTPDigest(contentDigestIn: head.headerFields)
-        let pump = BodyPump(body: body, request: request, digest: digest, contentDigest: contentDigest)
+        var pump = BodyPump(body: body, request: request, digest: digest, contentDigest: contentDigest)
+        if let comparison = names.comparison {
+            // Held bytes are compared too, and in order.
+            connections = 1
+            pump.compare = { [bytes = await transfer.heldBytes] in try comparison.advance(to: $0, of: bytes) }
+        }
         let transfer = transfer
         let outcome: RequestOutcome
         // A body that turns out to be wrong at its end must be discarded alone, which is only possible with a single

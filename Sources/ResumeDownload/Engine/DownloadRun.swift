@@ -12,6 +12,8 @@ struct DownloadRun {
     let transfer: Transfer
     /// The file as the caller named it.
     let destination: Destination
+    /// Decides about the file that has the name.
+    let names: NameGuard
     private let metrics: DownloadMetrics
     let onEvent: @Sendable (DownloadEvent) -> Void
 
@@ -37,12 +39,13 @@ struct DownloadRun {
 
     init(
         request: DownloadRequest, transport: any Transport, transfer: Transfer, destination: Destination,
-        metrics: DownloadMetrics, onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        names: NameGuard, metrics: DownloadMetrics, onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) {
         self.request = request
         self.transport = transport
         self.transfer = transfer
         self.destination = destination
+        self.names = names
         self.metrics = metrics
         self.onEvent = onEvent
         connections = request.boundedConnections
@@ -79,13 +82,17 @@ struct DownloadRun {
         let isProved =
             if digest != nil, samples == nil || request.digest != nil { true } else { await transfer.isProved }
         onEvent(.progress(receivedBytes: total, totalBytes: total))
+        let comparison = names.comparison
+        try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
         try await transfer.deliver(
-            to: destination, fulfilling: request.queuedRows, isProved: isProved, onReceived: request.onReceived)
+            to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest,
+            onReceived: request.onReceived)
         let representation = await transfer.partial.representation
         var result = DownloadResult(
             path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
             digest: digest, contentCoding: representation?.contentCoding, isLengthVerified: isLengthVerified,
-            isProved: isProved, agreedSamples: samples)
+            isProved: isProved, isExisting: comparison != nil, agreedSamples: samples)
+        if comparison != nil { result.kept = .same }
         result.contentType = representation?.contentType
         return result
     }
@@ -125,7 +132,9 @@ extension DownloadRun: RequestClient {
         (context.delivered, context.isRestart) = (request.deliveredFile?.representation, request.restarts)
         let verdict = try await transfer.judge(head, to: plan, in: context)
         let begun = verdict.replaces ? verdict.continuation?.representation : nil
-        if let begun { try await requireFreeName(of: begun) }
+        if let representation = verdict.continuation?.representation {
+            try await requireName(of: representation, isNew: begun != nil)
+        }
         try await transfer.follow(verdict, of: head)
         if request.selection != nil {
             try requireAllowed(length: max(await transfer.partial.totalLength ?? 0, verdict.continuation?.skipped ?? 0))

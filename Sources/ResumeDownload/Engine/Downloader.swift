@@ -68,28 +68,45 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         // Before anything is fetched and before waiting for a lease.
         let destination = try request.checkedDestination()
-        if try request.keepsFile(at: destination) { return Self.keep(destination.path, onEvent) }
-        let observer = DownloadObserver(of: request, in: store, logger: logger)
+        let checksDigest = request.digest != nil && request.ifExists != .replace
+        if request.ifExists == .fail || !checksDigest, try request.keepsFile(at: destination) {
+            return Self.keep(destination.path, .exists, onEvent)
+        }
+        let (observer, names) = (
+            DownloadObserver(of: request, in: store, logger: logger), NameGuard(for: request, in: store)
+        )
         do {
+            var request = request
+            if names.isGuarding || checksDigest {
+                // If the server has named the file, only the last delivery tells where it is.
+                let place =
+                    request.usesServerFilename
+                    ? try request.deliveredFile?.path.map { try Destination($0) } : destination
+                if let place, try await !names.admit(place) { request.deliveredFile = nil }
+            }
             return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
                 let transfer = try await begin(request, to: destination, on: queue, onEvent: onEvent)
                 let run = DownloadRun(
-                    request: request, transport: transport, transfer: transfer, destination: destination,
+                    request: request, transport: transport, transfer: transfer, destination: destination, names: names,
                     metrics: observer.metrics, onEvent: onEvent)
                 return try await download(run, onTransfer: onTransfer)
             }
+        } catch let kept as Kept {
+            return Self.keep(kept.path, kept.reason, onEvent)
         } catch is Unchanged {
-            if request.deliveredFile?.isInPlace(at: destination.path) == true {
-                return Self.keep(destination.path, onEvent)
+            if let file = request.deliveredFile, file.isInPlace(at: destination.path) {
+                return Self.keep(file.path ?? destination.path, .unchanged, onEvent)
             }
             // It was removed or changed in the meantime.
             var request = request
             request.deliveredFile = nil
             return try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
-        } catch let error as StoreError where error.code == .destinationExists && request.ifExists == .skip {
+        } catch let error as StoreError
+            where error.code == .destinationExists && request.ifExists == .skip && request.usesServerFilename
+        {
             // The server has named it.
-            return Self.keep(error.path ?? destination.path, onEvent)
+            return Self.keep(error.path ?? destination.path, .exists, onEvent)
         }
     }
 
@@ -116,7 +133,7 @@ public struct Downloader: Sendable {
             onEvent(.finished(result))
             return result
         } catch {
-            if error is Unchanged {
+            if error is Unchanged || error is Kept {
                 // Nothing was requested that could be interrupted.
                 try? await transfer.close()
             } else if (error as? StoreError)?.code == .busy {

@@ -59,7 +59,7 @@ struct DownloadObserver: Sendable {
             let reason = Reason(for: error, interruption)
             let isPaused = reason == .paused
             metrics.ended(
-                as: error is Unchanged
+                as: error is Unchanged || error is Kept
                     ? "unchanged" : error is CancellationError ? (isPaused ? "paused" : "cancelled") : "failed",
                 after: ContinuousClock.now - start)
             note(error)

@@ -33,11 +33,14 @@ extension Downloader {
     }
 
     /// Reports that a file is kept, and returns the result.
-    static func keep(_ path: String, _ onEvent: (DownloadEvent) -> Void) -> DownloadResult {
-        let result = DownloadResult(
+    static func keep(
+        _ path: String, _ reason: DownloadResult.Kept = .exists, _ onEvent: (DownloadEvent) -> Void
+    ) -> DownloadResult {
+        var result = DownloadResult(
             path: path, totalBytes: (try? Destination(path))?.existingBytes ?? 0, reusedBytes: 0, fetchedBytes: 0,
             digest: nil, contentCoding: nil, isLengthVerified: false, isProved: false, isExisting: true,
             agreedSamples: nil)
+        result.kept = reason
         onEvent(.finished(result))
         return result
     }

@@ -99,7 +99,7 @@ extension DownloadRequest {
             url, headerFields: identityFields, key: key, selection: selection, policy: policy)
         let run = DownloadRun(
             request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
-            metrics: DownloadMetrics(), onEvent: onEvent)
+            names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
         var loop = RequestLoop(run, retryPolicy, sampleSeed: sampleSeed)
         do {
             try await loop.run()

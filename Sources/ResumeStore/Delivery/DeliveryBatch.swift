@@ -17,6 +17,8 @@ final class DeliveryBatch: Sendable {
         let destination: Destination
         /// Whether another task or process waits for the same download; the file is not named then.
         let isAwaited: @Sendable () -> Bool
+        /// Records the file before it gets its name; nil if no later run has to recognize it.
+        let announce: (@Sendable (borrowing Connection) throws -> Void)?
         /// Records the delivery.
         let record: @Sendable (borrowing Connection) throws -> Void
     }
@@ -183,6 +185,17 @@ final class DeliveryBatch: Sendable {
     ///
     /// - Returns: How far each of them came.
     private func deliver(_ files: [File], for store: DownloadStore) -> [Outcome] {
+        let announced = files.compactMap(\.announce)
+        if !announced.isEmpty {
+            do {
+                // Before the sync, which then mostly includes the log of the database.
+                try store.writeNow { connection in
+                    for announce in announced { try announce(connection) }
+                }
+            } catch {
+                return files.map { _ in .unnamed }
+            }
+        }
         var outcomes = synchronizer.synchronize(files.map(\.blob)).map { $0.map(Outcome.unsynced) ?? .unnamed }
         // By the bytes of their paths: two spellings that look the same are two folders.
         var folders: [[UInt8]: (folder: Folder, named: [Int])] = [:]

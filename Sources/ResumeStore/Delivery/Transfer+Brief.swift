@@ -142,7 +142,7 @@ extension Transfer {
 
     /// Whether the download is small, has no row, and its file can probably be named directly at the destination.
     func canDeliverBrief(to destination: Destination) -> Bool {
-        !isClaimed && destination.replaces && disk?.deliveries.canTake(destination) == true
+        !isClaimed && (destination.replaces || destination.isRecorded) && disk?.deliveries.canTake(destination) == true
     }
 
     /// Delivers a small download without a row, together with others: its first name is the destination.
@@ -151,17 +151,29 @@ extension Transfer {
     ///   - destination: The file.
     ///   - rows: The rows of queues that it fulfils.
     ///   - isProved: Whether all bytes are known to belong to one representation.
+    ///   - digest: The digest that the file was found to have.
     /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
-    func deliverBrief(to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool) async throws -> Bool {
+    func deliverBrief(
+        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, _ digest: HTTPDigest?
+    ) async throws -> Bool {
         guard let blob = file, let keyLease, let store = disk, let name = entry.blobName else { return false }
         let events = departure(to: destination.path, isProved: isProved)
-        let deliveredFile = rows.isEmpty || !isProved ? nil : delivered(as: try? blob.status())
+        let (named, path, url) = (delivered(isProved: isProved, digest), destination.path, caller.url.redacted)
+        let isRecorded = destination.isRecorded
+        let announced = rows.isEmpty && !isRecorded ? nil : (try? blob.status()).map(named)
+        let announce: @Sendable (borrowing Connection) throws -> Void = { connection in
+            if let announced { try connection.announceDelivery(of: announced, at: path, from: url) }
+        }
         let file = DeliveryBatch.File(
             blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
+            announce: isRecorded ? announce : nil,
             record: { connection in
                 for event in events { try connection.record(event) }
-                for row in rows { try connection.fulfil(row, with: deliveredFile, at: destination.path) }
+                // Its name has changed its status, and the proof of a digest is that of the status.
+                let file = digest == nil ? announced : (try? blob.status()).map(named)
+                for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: path) }
+                if let file, isRecorded { try connection.recordDelivery(of: file, at: path, from: url) }
             })
         isDelivering = true
         defer {

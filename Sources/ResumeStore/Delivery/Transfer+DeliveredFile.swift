@@ -2,16 +2,20 @@ internal import ResumeFiles
 internal import ResumeHTTP
 
 extension Transfer {
-    /// Returns what a later run recognizes the delivered file by; nil if that cannot be determined.
-    func delivered(to path: String) -> DeliveredFile? {
-        delivered(as: try? Destination(path).status)
-    }
-
-    func delivered(as status: FileStatus?) -> DeliveredFile? {
-        guard let status, status.kind == .regular else { return nil }
-        let representation = entry.representation
-        return DeliveredFile(
-            size: status.size, modifiedAt: status.modifiedAt, entityTag: representation?.entityTag?.bytes,
-            lastModified: representation?.lastModified, requester: requester(for: representation).code)
+    /// Returns what makes the record by which a later run recognizes the delivered file.
+    ///
+    /// - Parameters:
+    ///   - isProved: Whether the file is known to be the server's, so that it has its validators.
+    ///   - digest: The digest that it was found to have; nil if none was compared.
+    /// - Returns: A closure that makes the record from the status of the file.
+    func delivered(isProved: Bool, _ digest: HTTPDigest?) -> @Sendable (FileStatus) -> DeliveredFile {
+        let representation = isProved ? entry.representation : nil
+        let requester = isProved ? requester(for: representation).code : nil
+        return { status in
+            DeliveredFile(
+                stamp: status.stamp, entityTag: representation?.entityTag?.bytes,
+                lastModified: representation?.lastModified, requester: requester, digest: digest,
+                checkedAt: digest == nil ? 0 : WallClock.milliseconds)
+        }
     }
 }

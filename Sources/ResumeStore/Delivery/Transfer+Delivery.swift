@@ -55,10 +55,12 @@ extension Transfer {
     ///   - destination: The file.
     ///   - rows: The rows.
     ///   - isProved: Whether all bytes are known to belong to one representation, for the log.
+    ///   - digest: The digest that the file was found to have; nil if none was compared.
     ///   - onReceived: Called with the length of a small file before it waits for others to be synced.
     /// - Throws: The errors of ``deliver(to:replaces:)``.
     package func deliver(
-        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, onReceived: ((Int64) -> Void)? = nil
+        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, digest: HTTPDigest? = nil,
+        onReceived: ((Int64) -> Void)? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
@@ -68,12 +70,12 @@ extension Transfer {
         try await requireDigest()
         if canDeliverBrief(to: destination) {
             onReceived?(held)
-            if try await deliverBrief(to: destination, fulfilling: rows, isProved: isProved) { return }
+            if try await deliverBrief(to: destination, fulfilling: rows, isProved: isProved, digest) { return }
         }
         try becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
         // A delivery that replaces nothing must recognize its own file under that name after a crash.
-        if isBrief, !isShared, destination.replaces {
+        if isBrief, !isShared, destination.replaces || destination.isRecorded {
             try await sync.finish()
             if entry.grows {
                 // After a crash between the rename and the removal of the row, the blob is the user's file.
@@ -104,9 +106,15 @@ extension Transfer {
         // incorrectly. After a crash between the rename and the commit, it may be the delivered file itself, which
         // belongs to the user now. In both cases it is copied, not linked.
         let isExact = file.size == held && file.links == 1
+        let (disk, named, url) = (try store, delivered(isProved: isProved, digest), caller.url.redacted)
         let staging = Staging(
-            blob: blob, name: name, store: try store.folder, length: held, destination: destination,
-            copies: isShared || !isExact)
+            blob: blob, name: name, store: disk.folder, length: held, destination: destination,
+            copies: isShared || !isExact
+        ) { [path = destination.path, isRecorded = destination.isRecorded] staged in
+            guard isRecorded else { return }
+            let next = named(staged)
+            try disk.writeNow { try $0.announceDelivery(of: next, at: path, from: url) }
+        }
         do {
             // Another disk may take long, or not answer.
             let folder = try await Blocking.run { try staging.run() }
@@ -119,35 +127,39 @@ extension Transfer {
             }
             if !destination.replaces, let error = error as? SystemError, error.number == EEXIST, error.call == "rename"
             {
-                throw destination.isTaken
+                throw destination.isRecorded ? destination.isRefused(.appeared) : destination.isTaken
             }
             throw StoreError(writingDestination: error)
         }
-        try leaveStore(
-            isShared: isShared, to: destination.path, fulfilling: rows, isProved: isProved)
+        try leaveStore(isShared: isShared, to: destination, fulfilling: rows, isProved: isProved, digest)
     }
 
     /// Removes the entry after its delivery, unless another task or process waits for it.
     ///
     /// - Parameters:
     ///   - isShared: Whether another task or process was waiting during the delivery.
-    ///   - place: The destination, for the log.
+    ///   - destination: The destination; nil for memory.
     ///   - rows: The rows of queues that it fulfils.
     ///   - isProved: Whether all bytes are known to belong to one representation.
+    ///   - digest: The digest that the file was found to have.
     /// - Throws: ``StoreError``
     func leaveStore(
-        isShared: Bool, to place: String, fulfilling rows: [QueuedRow] = [], isProved: Bool = true
+        isShared: Bool, to destination: Destination?, fulfilling rows: [QueuedRow] = [], isProved: Bool = true,
+        _ digest: HTTPDigest? = nil
     ) throws {
-        let (store, entry, name) = (try store, entry, key)
+        let (store, entry, name, place) = (try store, entry, key, destination?.path ?? "memory")
         let folder = store.folder
         let isClaimed = isClaimed
         let events = departure(to: place, isProved: isProved)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
-        let deliveredFile = rows.isEmpty || !isProved ? nil : delivered(to: place)
+        let isRecorded = destination?.isRecorded == true
+        let status = rows.isEmpty && !isRecorded ? nil : destination?.status
+        let (file, url) = (status.map(delivered(isProved: isProved, digest)), caller.url.redacted)
         let blobs = try store.writeNow { connection in
             for event in events { try connection.record(event) }
-            for row in rows { try connection.fulfil(row, with: deliveredFile, at: place) }
+            for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: place) }
+            if let file, isRecorded { try connection.recordDelivery(of: file, at: place, from: url) }
             guard isClaimed else { return [BlobName]() }
             let others = try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
             return try others + (isStillShared ? [] : connection.remove(entry))
@@ -172,84 +184,5 @@ extension Transfer {
                 key: entry.key, at: WallClock.milliseconds, kind: .delivered,
                 reason: .delivered(to: place, isProved: isProved), bytes: held),
         ].compactMap { $0 }
-    }
-}
-
-/// The steps of a delivery on the file system.
-private struct Staging: Sendable {
-    let blob: OpenFile
-    let name: BlobName
-    let store: StoreFolder
-    let length: Int64
-    let destination: Destination
-    /// Whether the blob is kept for another caller, so that the destination must be a separate file.
-    let copies: Bool
-
-    /// Gives the bytes their final name.
-    ///
-    /// - Returns: The folder whose names must be synced.
-    func run() throws -> Folder {
-        let folder = try Folder(destination.folder, followsLinks: true)
-        let staging = Destination.stagingName(for: name)
-        try folder.remove(staging)
-        if !destination.replaces, try isDelivered(in: folder) { return folder }
-        let mode = try destination.mode(in: folder)
-        let file =
-            copies
-            ? try blob.copy(to: staging, in: folder, length: length, mode: mode)
-            : try stage(as: staging, in: folder, mode)
-        KillPoint.reached(.deliveryStaged)
-        // A pipe, a socket or a device may have been created under this name since the start, also during a long copy.
-        if destination.replaces { try destination.requireReplaceable(in: folder) }
-        // A copy of this store, here or on another machine, uses the same temporary names for the same download.
-        guard try folder.status(of: staging)?.identity == file else {
-            throw SystemError(number: EBUSY, call: "rename", path: destination.path)
-        }
-        try SystemError.check("rename", destination.path) {
-            let (names, name) = (folder.file.descriptor, destination.name)
-            return unsafe destination.replaces
-                ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
-        }
-        KillPoint.reached(.deliveryRenamed)
-        // If both are names of the same file, as after a crash at this point, rename does nothing and leaves the
-        // temporary name.
-        _ = try? folder.remove(staging)
-        return folder
-    }
-
-    /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.
-    private func isDelivered(in folder: Folder) throws(SystemError) -> Bool {
-        // A file that cannot be read belongs to another user.
-        guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length,
-            let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
-        else { return false }
-        if try file.status().identity == blob.status().identity { return true }
-        guard try file.hasSameBytes(as: blob, length: length) else { return false }
-        // It may be a copy that the user made.
-        try file.synchronize()
-        return true
-    }
-
-    /// Creates a hard link if the file system supports it, since that needs no space, otherwise a copy.
-    private func stage(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity {
-        do {
-            let blobs = try store.folder(of: name) ?? store.blobs
-            try SystemError.check("link", staging) {
-                unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
-            }
-        } catch {
-            guard [ENOENT, EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
-                throw error
-            }
-            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
-        }
-        let file = try blob.status().identity
-        // If locks do not work, the name may have been removed or reused; the open blob is the one that was filled.
-        guard try folder.status(of: staging)?.identity == file else {
-            try folder.remove(staging)
-            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
-        }
-        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, mode) }
-        return file
     }
 }

@@ -1,25 +1,44 @@
 internal import ResumeFiles
-internal import ResumeHTTP
+package import ResumeHTTP
 
 /// A file as it was delivered, by which a later run recognizes it.
 package struct DeliveredFile: Sendable, Hashable {
-    /// The length in bytes.
-    package var size: Int64
-    /// When its bytes were last modified, in milliseconds since 1970.
-    package var modifiedAt: Int64
+    /// When it was delivered, in milliseconds since 1970.
+    package var deliveredAt = WallClock.milliseconds
+    /// The file as it was then.
+    package var stamp: FileStamp
     /// The bytes of its entity tag, which may be weak; nil if the server sent none.
     package var entityTag: [UInt8]?
     /// The field Last-Modified; nil if the server sent none.
     package var lastModified: String?
     /// The hash of the request that brought it; nil if it is unknown.
     var requester: [UInt8]?
+    /// The digest that it was found to have; nil if none was compared.
+    package var digest: HTTPDigest?
+    /// When it was compared, in milliseconds since 1970.
+    package var checkedAt: Int64 = 0
+    /// Its path if the server has named it; nil for the destination of its job.
+    package var path: String?
+
+    /// The digest that was proved, and of which file.
+    package var proof: InPlaceDigest.Proof? { digest.map { InPlaceDigest.Proof($0, of: stamp, at: checkedAt) } }
 }
 
 extension DeliveredFile {
+    /// A file that this program has not delivered, but that counts as its own from now on.
+    package init(found stamp: FileStamp) { self.init(deliveredAt: 0, stamp: stamp) }
+
     /// Whether a file still has the size and time that it was delivered with.
     package func isInPlace(at path: String) -> Bool {
-        guard let status = try? Destination(path).status else { return false }
-        return status.kind == .regular && status.size == size && status.modifiedAt == modifiedAt
+        guard let status = try? Destination(self.path ?? path).status else { return false }
+        return status.kind == .regular && status.stamp.isUnmodified(since: stamp)
+    }
+}
+
+extension FileStatus {
+    /// What tells whether the file has changed.
+    var stamp: FileStamp {
+        FileStamp(size: size, modified: modified, changed: changed, inode: identity.inode)
     }
 }
 
@@ -27,27 +46,43 @@ extension DeliveredFile {
 extension DeliveredFile {
     /// The words, of which the last one may contain spaces.
     ///
-    /// Bytes are hexadecimal digits, and nil is `-`.
+    /// Bytes are hexadecimal digits, and nil is `-`. The third word has slashes between its numbers.
     var stored: String {
         let hexadecimal: ([UInt8]?) -> String = { bytes in
             bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
         }
+        let numbers = [stamp.modified, stamp.changed ?? -1, stamp.inode.map { Int64(bitPattern: $0) } ?? -1, checkedAt]
         let words = [
-            String(WallClock.milliseconds), String(size), String(modifiedAt), hexadecimal(requester),
-            hexadecimal(entityTag), lastModified ?? "-",
+            String(deliveredAt), String(stamp.size), numbers.map(String.init).joined(separator: "/"),
+            hexadecimal(requester), hexadecimal(entityTag), hexadecimal(digest?.bytes),
+            hexadecimal(path.map { Array($0.utf8) }), lastModified ?? "-",
         ]
         return words.joined(separator: " ")
     }
 
     /// Parses a stored text; nil if it was damaged or manipulated.
     init?(stored: String) {
-        let words = stored.split(separator: " ", maxSplits: 5)
-        guard words.count == 6, let size = Int64(words[1]), let modifiedAt = Int64(words[2]) else { return nil }
+        // Earlier releases recorded the time in milliseconds, no digest and no path.
+        let hasNumbers = stored.split(separator: " ", maxSplits: 3).dropFirst(2).first?.contains("/") == true
+        let words = stored.split(separator: " ", maxSplits: hasNumbers ? 7 : 5)
+        guard words.count == (hasNumbers ? 8 : 6), let time = Int64(words[0]), let size = Int64(words[1]),
+            let last = words.last
+        else { return nil }
+        let numbers = words[2].split(separator: "/").map { Int64($0) ?? -1 }
+        guard let first = numbers.first, numbers.count == (hasNumbers ? 4 : 1) else { return nil }
         let bytes: (Substring) -> [UInt8]? = { word in
             word.first == "x" ? Hexadecimal.bytes(word.dropFirst()) : nil
         }
-        self.init(
-            size: size, modifiedAt: modifiedAt, entityTag: bytes(words[4]),
-            lastModified: words[5] == "-" ? nil : String(words[5]), requester: bytes(words[3]))
+        stamp = FileStamp(size: size, modified: hasNumbers ? first : first.multipliedReportingOverflow(by: 1_000_000).0)
+        (deliveredAt, requester, entityTag) = (time, bytes(words[3]), bytes(words[4]))
+        lastModified = last == "-" ? nil : String(last)
+        guard hasNumbers else { return }
+        stamp.changed = numbers[1] == -1 ? nil : numbers[1]
+        stamp.inode = numbers[2] == -1 ? nil : UInt64(bitPattern: numbers[2])
+        checkedAt = numbers[3]
+        digest = bytes(words[5]).flatMap { bytes in
+            HTTPDigest.Algorithm.allCases.lazy.compactMap { HTTPDigest($0, bytes: bytes) }.first
+        }
+        path = bytes(words[6]).map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -1,5 +1,5 @@
 internal import ResumeFiles
-internal import ResumeHTTP
+package import ResumeHTTP
 internal import Synchronization
 
 extension DownloadStore {
@@ -12,6 +12,10 @@ extension DownloadStore {
 
         /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
         package var replaces = true
+        /// The only file that is replaced; nil for any.
+        package var onlyReplaces: FileStamp?
+        /// Whether the file is recorded before it gets its name, so that a later run recognizes it.
+        package var isRecorded = false
 
         /// The complete path.
         package var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
@@ -50,7 +54,14 @@ extension DownloadStore {
         /// - Parameter open: The folder.
         /// - Throws: ``StoreError`` with `destination`; ``SystemError``.
         func requireReplaceable(in open: Folder) throws {
-            guard let status = try open.status(of: name), status.kind != .regular else { return }
+            guard let status = try open.status(of: name) else { return }
+            if let only = onlyReplaces {
+                guard only.isUnmodified(since: status.stamp), only.inode == status.identity.inode else {
+                    throw isRefused(.appeared)
+                }
+                return
+            }
+            if status.kind == .regular { return }
             guard status.kind == .link, !Self.isLinkToOther(path) else {
                 let what = status.kind == .folder ? "a folder" : "not a regular file"
                 throw StoreError(
@@ -167,6 +178,20 @@ extension DownloadStore {
                 .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
                 advice: "Move it away, or choose another file name.",
                 cause: SystemError(number: EEXIST, call: "rename", path: path))
+        }
+
+        /// The error for an existing file that is not this program's.
+        package func isRefused(_ refusal: NameRefusal) -> StoreError {
+            let path = Printable.escaped(path)
+            let rest =
+                refusal.mayContinue
+                ? " If it is a part of this file, --from \(ShellWord.quoted(path)) continues it." : ""
+            return StoreError(
+                .destinationExists,
+                "\(path) already exists and is not replaced: this program has not written it, or it has changed since; "
+                    + refusal.text,
+                advice: "--overwrite or -o replaces it, and --auto-rename or another name keeps both.\(rest)",
+                cause: SystemError(number: EEXIST, call: "rename", path: self.path))
         }
 
         /// Returns the temporary name of a blob's bytes beside the destination until they are complete.

@@ -69,7 +69,7 @@ extension Connection {
             """, .integer(queue)) ?? 0
     }
 
-    /// Returns the lists that have something left to do.
+    /// Returns the lists of runs that were interrupted: they have jobs that were not tried to the end.
     borrowing func unfinishedLists(in queue: Int64) throws -> Set<Int64> {
         // One step of the index for each list; DISTINCT would read all rows.
         Set(
@@ -80,7 +80,9 @@ extension Connection {
                     UNION ALL
                     SELECT (SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed' AND list > left.list)
                     FROM left WHERE left.list IS NOT NULL)
-                SELECT list FROM left WHERE list IS NOT NULL
+                SELECT list FROM left WHERE list IS NOT NULL AND EXISTS (
+                    SELECT 1 FROM queued
+                    WHERE queue = ?1 AND state <> 'failed' AND list = left.list AND failure IS NULL)
                 """, .integer(queue)
             ) { $0.integer(0) }.compactMap { $0 })
     }
@@ -98,11 +100,12 @@ extension Connection {
         _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]
     ) throws -> Enlisted {
         var job = job
-        if !job.isNamedByServer, let first = try self.job(at: job.destination, of: listing.list) {
-            if first.key == job.key, first.terms == job.terms { return .repeated }
-            guard listing.renames else { return .clash(first.position) }
+        let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
+        if let first, first.key == job.key, first.terms == job.terms { return .repeated }
+        if let first, !listing.renames { return .clash(first.position) }
+        if listing.renames, try first != nil || isOccupied(job.destination, for: job, in: queue) {
             guard try !has(job, in: listing.list) else { return .repeated }
-            job.destination = try freePath(for: job.destination, in: listing.list)
+            job.destination = try freePath(for: job, in: queue, of: listing.list)
         }
         // RETURNING would take twice as long as the rest.
         let isNew =
@@ -145,7 +148,7 @@ extension Connection {
         let id = try integer(
             """
             UPDATE queued SET list = ?, position = ?, url = ?, terms = ?, file = ?, state = 'waiting', ended = NULL,
-                attempts = iif(state = 'failed', 0, attempts)
+                failure = iif(failure LIKE 'on-complete%', failure, NULL), attempts = iif(state = 'failed', 0, attempts)
             WHERE queue = ? AND key = ? AND destination = ? RETURNING id
             """, .integer(listing.list), .integer(job.position), .text(job.url), .optional(job.terms),
             .optional(file?.stored), .integer(queue), .text(job.key), .text(job.destination))
@@ -173,12 +176,27 @@ extension Connection {
             .optional(job.terms)) != nil
     }
 
-    /// Returns the path with a number that no other job of a list has.
+    /// Whether a path has a file that is not that of a job, so that the job's file gets a number.
+    private borrowing func isOccupied(_ path: String, for job: NewJob, in queue: Int64) throws -> Bool {
+        let found = try Destination(path).found
+        guard let now = found.stamp else { return false }
+        let record = try delivered(at: path)
+        var own = record?.url == job.url ? record?.own(now, for: job.url)?.stamp : nil
+        if own == nil {
+            let sql = "SELECT file FROM queued WHERE queue = ? AND key = ? AND destination = ?"
+            own = try rows(sql, .integer(queue), .text(job.key), .text(path)) { $0.text(0) }.first?
+                .flatMap(DeliveredFile.init(stored:))?.stamp
+        }
+        return NameDecision(found, own: own, digest: nil, renames: true) == .number
+    }
+
+    /// Returns the path with a number that no other job of a list has, and no other file.
     ///
     /// The number is found by doubling and halving, since a list may have thousands of files with the same name.
-    private borrowing func freePath(for path: String, in list: Int64) throws -> String {
+    private borrowing func freePath(for new: NewJob, in queue: Int64, of list: Int64) throws -> String {
         func isTaken(_ number: Int) throws -> Bool {
-            try job(at: Destination.path(path, numbered: number), of: list) != nil
+            let path = Destination.path(new.destination, numbered: number)
+            return try job(at: path, of: list) != nil || isOccupied(path, for: new, in: queue)
         }
         var (taken, free) = (0, 1)
         while try isTaken(free) { (taken, free) = (free, free * 2) }
@@ -186,7 +204,7 @@ extension Connection {
             let middle = (taken + free) / 2
             if try isTaken(middle) { taken = middle } else { free = middle }
         }
-        return Destination.path(path, numbered: free)
+        return Destination.path(new.destination, numbered: free)
     }
 
     /// Records the state of a job.
@@ -208,34 +226,6 @@ extension Connection {
             .optional(failure?.stored), .flag(isRun), .integer(id), .integer(queue))
     }
 
-    /// Records the delivery of a request: the row of a program's queue is removed, a job is done, unless something is left.
-    ///
-    /// Jobs of earlier lists for the same destination, such as one with a mistyped URL, are cancelled, since they would
-    /// replace the file when they are resumed. A name that the server has chosen cancels none.
-    ///
-    /// The file is recorded only if it is proved, so that a later run does not take it for the server's, and if it lies
-    /// where the row says. If the server has named it, another file may lie there.
-    borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile?, at path: String) throws {
-        let isJob =
-            try run(
-                """
-                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1,
-                    file = iif(destination = ?, ?, NULL)
-                WHERE id = ? AND list <> 0
-                """, .optional(row.rest == nil ? Job.State.done.rawValue : nil), .optional(row.rest?.stored),
-                .text(path), .optional(file?.stored), .integer(row.id)) > 0
-        guard isJob else {
-            try run("DELETE FROM queued WHERE id = ?", .integer(row.id))
-            return
-        }
-        try run(
-            """
-            UPDATE queued SET state = 'failed', ended = ?1, failure = ?2 WHERE destination = ?3 AND ended IS NULL
-                AND list <> 0 AND queue = (SELECT queue FROM queued WHERE id = ?4)
-                AND list < (SELECT list FROM queued WHERE id = ?4 AND destination = ?3)
-            """, .text(Job.State.cancelled.rawValue), .text(Reason.superseded.stored), .text(path), .integer(row.id))
-    }
-
     /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest
     /// ones.
     ///
@@ -253,8 +243,4 @@ extension Connection {
                 ORDER BY id LIMIT ?4)
             """, .integer(queue), .integer(time), .integer(most), .integer(limit))
     }
-}
-
-extension Reason {
-    fileprivate static let superseded = Reason("superseded", "a later command has downloaded another file to this path")
 }

@@ -81,6 +81,11 @@ package enum Enlisted: Sendable {
     case repeated
     /// Its file is that of the job at a position of the list.
     case clash(Int64)
+
+    /// The path of a job that is to run.
+    package var destination: String? {
+        if case .due(_, let destination) = self { destination } else { nil }
+    }
 }
 
 /// How a list is recorded.
@@ -115,4 +120,18 @@ package struct QueuedRow: Sendable {
 
     /// Makes a row.
     package init(id: Int64, rest: Reason? = nil) { (self.id, self.rest) = (id, rest) }
+}
+
+extension JobBoard {
+    /// What became of the attempt to take a job.
+    package enum Claim: Sendable {
+        /// It is locked by the caller.
+        case taken(Job)
+        /// Another process runs it.
+        case busy
+        /// It is done, and its file is in place.
+        case done(Job)
+        /// It was cancelled or forgotten.
+        case gone
+    }
 }

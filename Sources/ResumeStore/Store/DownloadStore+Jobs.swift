@@ -122,18 +122,6 @@ package final class JobBoard: Sendable {
         }
     }
 
-    /// What became of the attempt to take a job.
-    package enum Claim: Sendable {
-        /// It is locked by the caller.
-        case taken(Job)
-        /// Another process runs it.
-        case busy
-        /// It is done, and its file is in place.
-        case done(Job)
-        /// It was cancelled or forgotten.
-        case gone
-    }
-
     /// Returns jobs of later commands with the same destination, and the job as it is now with its stored bytes.
     package func later(than job: Job) async throws -> (jobs: [Job], now: Job?) {
         try await store.read { [queue] connection in
@@ -156,11 +144,16 @@ package final class JobBoard: Sendable {
     ///   - state: The state.
     ///   - failure: Why the last run failed.
     ///   - isRun: Whether a run has ended.
+    ///   - unchanged: A delivered file that was found unchanged.
     /// - Throws: ``StoreError``
     package func set(
-        _ ids: [Int64], to state: Job.State, because failure: Reason? = nil, isRun: Bool = false
+        _ ids: [Int64], to state: Job.State, because failure: Reason? = nil, isRun: Bool = false,
+        unchanged: DeliveryRecord? = nil
     ) async throws {
         try await store.write { [queue] connection in
+            if let unchanged, let file = unchanged.file {
+                try connection.renewDelivery(of: file, at: unchanged.path, from: unchanged.url, isNews: false)
+            }
             for id in ids { try connection.setJob(id, in: queue, to: state, because: failure, isRun: isRun) }
         }
     }
@@ -186,8 +179,8 @@ package final class JobBoard: Sendable {
                 try connection.jobs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit).map { id, job in
                     guard !onlyLeft, var job else { return (id: id, job: job) }
                     let entry = job.state == .done ? nil : try connection.entry(named: job.key)
-                    job.receivedBytes = entry?.receivedBytes ?? job.file?.size ?? 0
-                    job.totalBytes = entry?.totalBytes ?? job.file?.size
+                    job.receivedBytes = entry?.receivedBytes ?? job.file?.stamp.size ?? 0
+                    job.totalBytes = entry?.totalBytes ?? job.file?.stamp.size
                     return (id: id, job: job)
                 }
             }
@@ -197,9 +190,11 @@ package final class JobBoard: Sendable {
         }
     }
 
-    /// Removes jobs that were done long ago, and those beyond a number, in one of 32 runs, since it reads all jobs.
+    /// Removes jobs that were done long ago, and those beyond a number, in one of 32 runs, since it reads all jobs; and
+    /// the oldest records of delivered files beyond a number.
     package func pruneSometimes() async throws {
         guard list % 32 == 0 else { return }
+        try await store.write { connection in try connection.pruneDelivered() }
         let time = WallClock.milliseconds - Self.kept.age
         let limit: Int64 = 1000
         // Others write in between.

@@ -60,7 +60,7 @@ extension Transfer {
             release(removing: true)
             return bytes
         }
-        try leaveStore(isShared: isAwaited, to: "memory")
+        try leaveStore(isShared: isAwaited, to: nil)
         return bytes
     }
 }

@@ -12,11 +12,13 @@ struct VerifyCommand: ContextCommand {
         abstract: "Compare rows with files, and bytes with checksums.",
         usage: "resumectl verify [<options>] [<entry> ...]    (--help-hidden shows all options)",
         discussion: """
-            Without entries, the whole store is checked. Exits with status 65 if a problem was found and not repaired.
+            Without entries, the whole store is checked. A delivered file is read, and compared with the digest that it \
+            had, or with a list of checksums. Exits with status 65 if a problem was found and not repaired.
 
             EXAMPLE:
               resumectl verify
               resumectl verify --repair
+              resumectl verify --checksums SHA256SUMS image.iso
               resumectl verify --remote https://example.org/image.iso
             """)
 
@@ -32,6 +34,11 @@ struct VerifyCommand: ContextCommand {
     @Flag(name: .long, help: "Compare samples of these entries with the server's files.")
     var remote = false
 
+    @Option(
+        name: .long, help: ArgumentHelp("Compare files with this list, like sha256sum's.", valueName: "file"),
+        completion: .file())
+    var checksums: String?
+
     @OptionGroup var headers: HeaderOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
@@ -43,22 +50,35 @@ struct VerifyCommand: ContextCommand {
         if remote, repair || entries.names.isEmpty {
             throw ValidationError("--remote requires entries, and cannot be combined with --repair")
         }
+        if checksums != nil, remote || repair || entries.names.isEmpty {
+            throw ValidationError("--checksums requires files, and cannot be combined with --remote or --repair")
+        }
         if !headers.headers.isEmpty && !remote { throw ValidationError("--header requires --remote") }
         if dryRun && !repair { throw ValidationError("--dry-run requires --repair; without it, nothing is removed") }
     }
 
     func run(_ context: CommandContext) async throws {
         guard !remote else { return try await compareRemotely(context) }
-        var (found, left) = (0, 0)
+        if let checksums { return try await compareFiles(with: checksums, context) }
+        var (found, left, wrong) = (0, 0, 0)
         try await context.withStore(storeOptions.store) { store in
             var names: Set<String> = []
-            for name in entries.names { names.insert(try await entry(name, in: store, context).key) }
+            for name in entries.names {
+                do {
+                    names.insert(try await entry(name, in: store, context).key)
+                } catch let error as CommandFailure where error.status == .notFound {
+                    guard let isRight = try await compareDelivered(name, in: store, context) else { throw error }
+                    if !isRight { wrong += 1 }
+                }
+            }
+            if names.isEmpty, !entries.names.isEmpty { return }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun) { finding in
                 context.print(json ? Self.json(finding).text : Self.line(finding))
                 found += 1
                 if !finding.isRepaired { left += 1 }
             }
         }
+        try Self.requireNone(wrong)
         if found == 0 && !json { context.print("no problems found") }
         guard left == 0 else {
             let advice =

@@ -1,0 +1,52 @@
+internal import ArgumentParser
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// The command `resumectl history`.
+struct HistoryCommand: ContextCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Show the files that were delivered, newest last.",
+        discussion: """
+            The files of the last 90 days, with their URLs, and their digests if these were compared. It lists what was \
+            delivered, not whether the files are still there; see show.
+
+            EXAMPLE:
+              resumectl history --since 7d
+              resumectl history --match '*.iso' --json
+            """)
+
+    @OptionGroup var storeOptions: StoreOptions
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("Only files since this time or date (UTC), or time ago, such as 2h.", valueName: "time"),
+        transform: PointInTime.argument)
+    var since: PointInTime?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only files whose path or URL matches; * and ? are wildcards.", valueName: "glob"))
+    var match: Glob?
+
+    @Flag(name: .long, help: "Print one JSON object per file.")
+    var json = false
+
+    /// For how long files are shown, in milliseconds.
+    private static let shown: Int64 = 90 * 86_400_000
+
+    func run(_ context: CommandContext) async throws {
+        let now = CurrentTime.milliseconds
+        let start = max(since?.milliseconds(now: now) ?? 0, now - Self.shown)
+        var count = 0
+        _ = try await context.withExistingStore(storeOptions.store) { store in
+            try await store.forEachDelivered(since: start) { record in
+                guard let file = record.file, match.map({ $0.matches(record.path) || $0.matches(record.url) }) ?? true
+                else { return }
+                context.print(json ? Rendering.json(record, file).text : Rendering.line(record, file))
+                count += 1
+            }
+        }
+        if count == 0, !json { context.say("no file was delivered") }
+    }
+}

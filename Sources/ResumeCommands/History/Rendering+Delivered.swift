@@ -1,0 +1,48 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// Delivered files.
+extension Rendering {
+    static func line(_ record: DeliveryRecord, _ file: DeliveredFile) -> String {
+        let digest = file.digest.map { "  \($0.algorithm.rawValue):\($0.hexadecimal)" } ?? ""
+        return "\(time(file.deliveredAt))  \(ByteCount.text(file.stamp.size))  \(Printable.escaped(record.path))  "
+            + "\(Redaction.key(record.url))\(digest)"
+    }
+
+    static func json(_ record: DeliveryRecord, _ file: DeliveredFile) -> JSON {
+        var members: [String: JSON] = [
+            "deliveredAt": .string(time(file.deliveredAt)), "path": .string(record.path),
+            "totalBytes": .integer(file.stamp.size), "url": .string(record.url),
+        ]
+        if let digest = file.digest {
+            members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
+        }
+        return .object(members)
+    }
+
+    /// Says what became of a delivered file.
+    static func lines(_ record: DeliveryRecord, _ file: DeliveredFile) -> [String] {
+        let isThere = (try? Destination(record.path))?.found.stamp != nil
+        let state = file.isInPlace(at: record.path) ? "unchanged" : isThere ? "changed since" : "no longer there"
+        var lines = [
+            "file       \(Printable.escaped(record.path))", "from       \(Redaction.key(record.url))",
+            "size       \(ByteCount.text(file.stamp.size)) (\(file.stamp.size) bytes)",
+            file.deliveredAt > 0 ? "delivered  \(time(file.deliveredAt)), \(state)" : "state      \(state)",
+        ]
+        if let digest = file.digest {
+            lines.append("\(digest.algorithm.rawValue)    \(digest.hexadecimal), checked \(time(file.checkedAt))")
+        }
+        return lines
+    }
+}
+
+extension DownloadStore {
+    /// Returns the record of a delivered file that a user names by its path; nil if there is none.
+    func delivered(named name: String) async throws -> (record: DeliveryRecord, file: DeliveredFile)? {
+        guard let path = try? Destination(name).path, let record = try await deliveredFile(at: path),
+            let file = record.file
+        else { return nil }
+        return (record, file)
+    }
+}

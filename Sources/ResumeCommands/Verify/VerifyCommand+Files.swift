@@ -1,0 +1,62 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import ResumeStore
+
+/// Files in place, which are read and compared with a digest, without a network.
+extension VerifyCommand {
+    /// Compares files with their lines in the list of `--checksums`.
+    func compareFiles(with list: String, _ context: CommandContext) async throws {
+        let checksums = try Checksums(path: list)
+        var wrong = 0
+        for name in entries.names {
+            let path = try Destination(name).path
+            if try await !compare(path, with: try checksums.digest(ofPath: path), context) { wrong += 1 }
+        }
+        try Self.requireNone(wrong)
+    }
+
+    /// Compares a delivered file with the digest that it had; nil if it is none, or if its digest is unknown.
+    func compareDelivered(_ name: String, in store: DownloadStore, _ context: CommandContext) async throws -> Bool? {
+        guard let (record, file) = try await store.delivered(named: name), let digest = file.digest else { return nil }
+        return try await compare(record.path, with: digest, context)
+    }
+
+    /// Throws if files were wrong.
+    static func requireNone(_ wrong: Int) throws {
+        guard wrong > 0 else { return }
+        throw CommandFailure(
+            .damaged,
+            "\(wrong == 1 ? "1 file does" : "\(wrong) files do") not have the expected digest. Download "
+                + "\(wrong == 1 ? "it" : "them") again with its checksum: 'resumectl get' replaces damaged files.")
+    }
+
+    /// Compares a file, and records that it is right.
+    private func compare(_ path: String, with digest: HTTPDigest, _ context: CommandContext) async throws -> Bool {
+        let place = try Destination(path)
+        if case .file(let now) = place.found, now.size >= NameDecision.comparedWhole, !json {
+            context.say("\(Printable.escaped(path)): reading \(ByteCount.text(now.size))")
+        }
+        let read = try await place.digest(digest.algorithm)
+        let isRight = read?.digest == digest
+        if json {
+            let members: [String: JSON] = [
+                "path": .string(path), "right": .bool(isRight), "found": .optional(read?.digest?.hexadecimal),
+                digest.algorithm.rawValue.filter { $0 != "-" }: .string(digest.hexadecimal),
+            ]
+            context.print(JSON.object(members).text)
+        } else {
+            let problem =
+                read?.digest.map { "expected \(digest.hexadecimal), found \($0.hexadecimal)" } ?? "cannot be read"
+            let name = digest.algorithm.rawValue.uppercased()
+            context.print("\(Printable.escaped(path)): \(isRight ? "\(name) verified" : problem)")
+        }
+        guard isRight, let read else { return false }
+        _ = try? await context.withExistingStore(storeOptions.store) { store in
+            guard let (record, known) = try await store.delivered(named: path) else { return }
+            var file = known
+            (file.stamp, file.digest, file.checkedAt) = (read.stamp, digest, CurrentTime.milliseconds)
+            try await store.renew(file, at: path, from: record.url)
+        }
+        return true
+    }
+}

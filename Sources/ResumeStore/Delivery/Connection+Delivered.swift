@@ -1,0 +1,225 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// What was recorded of a path.
+package struct DeliveryRecord: Sendable, Hashable {
+    /// The absolute path.
+    package var path: String
+    /// The URL without user info and signature.
+    package var url: String
+    /// The delivered file; nil if none was delivered.
+    package var file: DeliveredFile?
+    /// A file that is about to get the name, or that the user has named to be replaced, by a download of ``url``.
+    package var next: DeliveredFile?
+
+    package init(path: String, url: String, file: DeliveredFile? = nil, next: DeliveredFile? = nil) {
+        (self.path, self.url, self.file, self.next) = (path, url, file, next)
+    }
+
+    /// The file that may be replaced by a download of a URL; nil if there is none.
+    package func own(_ now: FileStamp, for url: String) -> DeliveredFile? {
+        if let file, now.isUnmodified(since: file.stamp) { return file }
+        return url == self.url ? next.flatMap { now.isUnmodified(since: $0.stamp) ? $0 : nil } : nil
+    }
+}
+
+/// The files that were delivered.
+extension Connection {
+    /// The maximum number of records.
+    private static let mostDelivered: Int64 = 1_000_000
+
+    private static func record(_ row: borrowing Row) -> DeliveryRecord? {
+        guard let path = row.text(0), let url = row.text(1) else { return nil }
+        return DeliveryRecord(
+            path: path, url: url, file: row.text(2).flatMap(DeliveredFile.init(stored:)),
+            next: row.text(3).flatMap(DeliveredFile.init(stored:)))
+    }
+
+    /// Records a file before it gets its name, or before it is replaced.
+    ///
+    /// What had the name before stays recorded, since the process may die in between.
+    borrowing func announceDelivery(of next: DeliveredFile, at path: String, from url: String) throws {
+        try run(
+            """
+            INSERT INTO delivered (path, seen, url, next) VALUES (?, ?, ?, ?)
+            ON CONFLICT (path) DO UPDATE SET url = excluded.url, next = excluded.next
+            """, .text(path), .integer(WallClock.milliseconds), .text(url), .text(next.stored))
+    }
+
+    /// Records a file that has its name.
+    borrowing func recordDelivery(of file: DeliveredFile, at path: String, from url: String) throws {
+        let (now, stored) = (WallClock.milliseconds, file.stored)
+        let isNew =
+            try run(
+                "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL",
+                .integer(now), .text(url), .text(stored), .text(path)) > 0
+        if isNew { return }
+        try run(
+            "INSERT OR REPLACE INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)", .text(path), .integer(now),
+            .text(url), .text(stored))
+    }
+
+    /// Records that a file is unchanged, and what is known of it now unless that is no news.
+    borrowing func renewDelivery(
+        of file: DeliveredFile, at path: String, from url: String, isNews: Bool = true
+    ) throws {
+        try run(
+            """
+            INSERT INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)
+            ON CONFLICT (path) DO UPDATE SET seen = excluded.seen,
+                file = iif(?, excluded.file, ifnull(file, excluded.file))
+            """, .text(path), .integer(WallClock.milliseconds), .text(url), .text(file.stored), .flag(isNews))
+    }
+
+    /// Returns the record of a path; nil if there is none.
+    borrowing func delivered(at path: String) throws -> DeliveryRecord? {
+        try rows("SELECT path, url, file, next FROM delivered WHERE path = ?", .text(path)) { Self.record($0) }.first
+            ?? nil
+    }
+
+    /// Returns the next files that were delivered, in that order.
+    ///
+    /// - Parameters:
+    ///   - id: The ID after which to begin.
+    ///   - time: The earliest time of delivery, in milliseconds since 1970.
+    ///   - limit: The maximum number.
+    /// - Returns: The IDs, and the records; nil for those that cannot be read.
+    /// - Throws: `SQLiteError`.
+    borrowing func delivered(
+        after id: Int64, since time: Int64, limit: Int64
+    ) throws -> [(id: Int64, record: DeliveryRecord?)] {
+        try rows(
+            """
+            SELECT path, url, file, NULL, id FROM delivered WHERE id > ? AND CAST(file AS INTEGER) >= ?
+            ORDER BY id LIMIT ?
+            """, .integer(id), .integer(time), .integer(limit)
+        ) { ($0.integer(4) ?? .max, Self.record($0)) }
+    }
+
+    /// Removes the records that were seen least recently, if there are too many.
+    borrowing func pruneDelivered(most: Int64 = mostDelivered) throws {
+        // The IDs tell at once that there are not.
+        guard try integer("SELECT ifnull(max(id) - min(id), 0) FROM delivered") ?? 0 >= most else { return }
+        try run(
+            """
+            DELETE FROM delivered WHERE id IN (
+                SELECT id FROM delivered ORDER BY seen DESC, id DESC LIMIT -1 OFFSET ?)
+            """, .integer(most))
+    }
+}
+
+/// The jobs whose files were delivered.
+extension Connection {
+    /// Returns the URLs of unfinished jobs of earlier lists whose destinations those of a list have now.
+    borrowing func rivals(
+        of ids: ClosedRange<Int64>, in list: Int64
+    ) throws -> [(destination: String, url: String)] {
+        try rows(
+            """
+            SELECT new.destination, old.url FROM queued AS new JOIN queued AS old
+                ON old.destination = new.destination AND old.list < new.list AND old.list <> 0
+            WHERE new.id BETWEEN ? AND ? AND new.list = ? AND old.queue = new.queue AND old.key <> new.key
+                AND old.state <> 'failed' LIMIT 16
+            """, .integer(ids.lowerBound), .integer(ids.upperBound), .integer(list)
+        ) { ($0.text(0) ?? "", $0.text(1) ?? "") }
+    }
+
+    /// Records the delivery of a request: the row of a program's queue is removed, a job is done, unless something is left.
+    ///
+    /// Jobs of earlier lists for the same destination, such as one with a mistyped URL, are cancelled, since they would
+    /// replace the file when they are resumed. A name that the server has chosen cancels none.
+    ///
+    /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
+    /// named it, its path is recorded with it.
+    borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile?, at path: String) throws {
+        var named = file
+        named?.path = path
+        let isJob =
+            try run(
+                """
+                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1,
+                    file = iif(destination = ?, ?, ?)
+                WHERE id = ? AND list <> 0
+                """, .optional(row.rest == nil ? Job.State.done.rawValue : nil), .optional(row.rest?.stored),
+                .text(path), .optional(file?.stored), .optional(named?.stored),
+                .integer(row.id)) > 0
+        guard isJob else {
+            try run("DELETE FROM queued WHERE id = ?", .integer(row.id))
+            return
+        }
+        try run(
+            """
+            UPDATE queued SET state = 'failed', ended = ?1, failure = ?2 WHERE destination = ?3 AND ended IS NULL
+                AND list <> 0 AND queue = (SELECT queue FROM queued WHERE id = ?4)
+                AND list < (SELECT list FROM queued WHERE id = ?4 AND destination = ?3)
+            """, .text(Job.State.cancelled.rawValue), .text(Reason.superseded.stored), .text(path), .integer(row.id))
+    }
+}
+
+extension Reason {
+    fileprivate static let superseded = Reason("superseded", "a later command has downloaded another file to this path")
+}
+
+extension DownloadStore {
+    /// Returns the record of the file at a path; nil if there is none.
+    ///
+    /// - Throws: ``StoreError``
+    package func deliveredFile(at path: String) async throws -> DeliveryRecord? {
+        try await read { connection in try connection.delivered(at: path) }
+    }
+
+    /// Returns the URLs of unfinished jobs of earlier lists whose destinations those of a list have now.
+    ///
+    /// - Parameters:
+    ///   - ids: The IDs of the jobs of the list.
+    ///   - list: The list.
+    /// - Returns: The destinations and the other URLs.
+    /// - Throws: ``StoreError``
+    package func rivals(
+        of ids: ClosedRange<Int64>, in list: Int64
+    ) async throws -> [(destination: String, url: String)] {
+        try await read { connection in try connection.rivals(of: ids, in: list) }
+    }
+
+    /// Records what is known of a file in place.
+    ///
+    /// - Throws: ``StoreError``
+    package func renew(_ file: DeliveredFile, at path: String, from url: String) async throws {
+        try await write { connection in try connection.renewDelivery(of: file, at: path, from: url) }
+    }
+
+    /// Permits downloads to replace what exists at their destinations, since the user has named them.
+    ///
+    /// - Parameter names: The paths, and the URLs.
+    /// - Throws: ``StoreError``
+    package func permitReplacing(_ names: [(path: String, url: String)]) async throws {
+        let found = try await Blocking.run {
+            names.compactMap { name in
+                (try? Destination(name.path))?.status.map { (name, DeliveredFile(stamp: $0.stamp)) }
+            }
+        }
+        guard !found.isEmpty else { return }
+        try await write { connection in
+            for (name, file) in found { try connection.announceDelivery(of: file, at: name.path, from: name.url) }
+        }
+    }
+
+    /// Calls a closure with each delivered file, in the order of deliveries.
+    ///
+    /// - Parameters:
+    ///   - time: The earliest time of delivery, in milliseconds since 1970.
+    ///   - body: The closure.
+    /// - Throws: ``StoreError``; the error of the closure.
+    package func forEachDelivered(since time: Int64, _ body: (DeliveryRecord) throws -> Void) async throws {
+        var last: Int64 = .min
+        while true {
+            let page = try await read { [last] connection in
+                try connection.delivered(after: last, since: time, limit: 500)
+            }
+            for case let record? in page.map(\.record) { try body(record) }
+            guard let id = page.last?.id, page.count == 500 else { return }
+            last = id
+        }
+    }
+}

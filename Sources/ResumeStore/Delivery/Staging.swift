@@ -1,0 +1,83 @@
+internal import ResumeFiles
+
+/// The steps of a delivery on the file system.
+struct Staging: Sendable {
+    let blob: OpenFile
+    let name: BlobName
+    let store: StoreFolder
+    let length: Int64
+    let destination: Destination
+    /// Whether the blob is kept for another caller, so that the destination must be a separate file.
+    let copies: Bool
+    /// Records the file before it gets its final name.
+    let record: @Sendable (FileStatus) throws -> Void
+
+    /// Gives the bytes their final name.
+    ///
+    /// - Returns: The folder whose names must be synced.
+    func run() throws -> Folder {
+        let folder = try Folder(destination.folder, followsLinks: true)
+        let staging = Destination.stagingName(for: name)
+        try folder.remove(staging)
+        if !destination.replaces, try isDelivered(in: folder) { return folder }
+        let mode = try destination.mode(in: folder)
+        let file =
+            copies
+            ? try blob.copy(to: staging, in: folder, length: length, mode: mode)
+            : try stage(as: staging, in: folder, mode)
+        KillPoint.reached(.deliveryStaged)
+        // A pipe, a socket or a device may have been created under this name since the start, also during a long copy.
+        if destination.replaces { try destination.requireReplaceable(in: folder) }
+        // A copy of this store, here or on another machine, uses the same temporary names for the same download.
+        guard let staged = try folder.status(of: staging), staged.identity == file else {
+            throw SystemError(number: EBUSY, call: "rename", path: destination.path)
+        }
+        try record(staged)
+        try SystemError.check("rename", destination.path) {
+            let (names, name) = (folder.file.descriptor, destination.name)
+            return unsafe destination.replaces
+                ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
+        }
+        KillPoint.reached(.deliveryRenamed)
+        // If both are names of the same file, as after a crash at this point, rename does nothing and leaves the
+        // temporary name.
+        _ = try? folder.remove(staging)
+        return folder
+    }
+
+    /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.
+    private func isDelivered(in folder: Folder) throws(SystemError) -> Bool {
+        // A file that cannot be read belongs to another user.
+        guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length,
+            let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
+        else { return false }
+        if try file.status().identity == blob.status().identity { return true }
+        guard try file.hasSameBytes(as: blob, length: length) else { return false }
+        // It may be a copy that the user made.
+        try file.synchronize()
+        return true
+    }
+
+    /// Creates a hard link if the file system supports it, since that needs no space, otherwise a copy.
+    private func stage(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity {
+        do {
+            let blobs = try store.folder(of: name) ?? store.blobs
+            try SystemError.check("link", staging) {
+                unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
+            }
+        } catch {
+            guard [ENOENT, EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
+                throw error
+            }
+            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
+        }
+        let file = try blob.status().identity
+        // If locks do not work, the name may have been removed or reused; the open blob is the one that was filled.
+        guard try folder.status(of: staging)?.identity == file else {
+            try folder.remove(staging)
+            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
+        }
+        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, mode) }
+        return file
+    }
+}

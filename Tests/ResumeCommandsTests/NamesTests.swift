@@ -1,0 +1,320 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import ResumeHTTP
+import Synchronization
+import Testing
+
+/// What `get` does about files at its destinations that it has not written.
+@Suite(.timeLimit(.minutes(20)))
+struct NamesTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    private static let bytes = Array("the bytes of the server, and some more of them".utf8)
+    private static let handler: @Sendable (OriginRequest) -> Response = {
+        .file(Resource(Content(bytes), etag: "\"1\""), for: $0)
+    }
+
+    /// A resource that its server names after its path.
+    private static func named(_ text: String, _ path: String) -> Resource {
+        var resource = Resource(Content(text), etag: "\"\(text)\"")
+        resource.extraFields = [("Content-Disposition", "attachment; filename=\"named\(path.dropFirst()).bin\"")]
+        return resource
+    }
+
+    private static func sha256(_ bytes: [UInt8]) -> String { HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? "" }
+
+    private func get(_ server: OriginServer, _ arguments: String..., path: String = "/f.bin") async -> Outcome {
+        await home.run(["get", server.url(path), "-P", home.path] + arguments)
+    }
+
+    @Test("A file that no run has delivered is not replaced if the URL chose its name, and the ways on are named")
+    func foreign() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write("mine".utf8, to: "f.bin")
+            let refused = await get(server)
+            #expect(refused.status == .cannotCreate)
+            for way in ["--overwrite", "--auto-rename", "-o", "--from"] { #expect(refused.message.contains(way)) }
+            #expect(try home.bytes("f.bin") == Array("mine".utf8))
+            // The head is enough, since the length differs.
+            #expect(server.requests.count == 1)
+            #expect(await home.run("list").output.isEmpty)
+            // Each way leads on.
+            let renamed = await get(server, "--auto-rename")
+            #expect(renamed.status == .success && renamed.output == home["f.1.bin"] + "\n", "\(renamed)")
+            #expect(try home.bytes("f.1.bin") == Self.bytes && home.bytes("f.bin") == Array("mine".utf8))
+            let overwritten = await get(server, "--overwrite")
+            #expect(overwritten.status == .success, "\(overwritten)")
+            #expect(overwritten.errors.contains("replaced the file that was there"))
+            #expect(try home.bytes("f.bin") == Self.bytes)
+            // It is this program's file from now on.
+            server.setHandler { .file(Resource(Content("new"), etag: "\"2\""), for: $0) }
+            #expect(await get(server).status == .success)
+            #expect(try home.bytes("f.bin") == Array("new".utf8))
+            // Changed since.
+            try home.write("edited".utf8, to: "f.bin")
+            #expect(await get(server).status == .cannotCreate)
+            let named = await home.run("get", server.url("/f.bin"), "-o", home["f.bin"])
+            #expect(named.status == .success && named.errors.contains("replaced the file that was there"), "\(named)")
+            #expect(try home.bytes("f.bin") == Array("new".utf8))
+        }
+    }
+
+    @Test("--overwrite is also set by the environment, and yields to --auto-rename of the command line")
+    func overwriteByDefault() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write("mine".utf8, to: "f.bin")
+            let environment = ["RESUMECTL_STORE": home.store, "RESUMECTL_OVERWRITE": "true"]
+            let get = ["get", server.url("/f.bin"), "-P", home.path]
+            #expect(await home.run(get + ["--auto-rename"], environment: environment).status == .success)
+            #expect(try home.bytes("f.bin") == Array("mine".utf8) && home.has("f.1.bin"))
+            #expect(await home.run(get, environment: environment).status == .success)
+            #expect(try home.bytes("f.bin") == Self.bytes)
+        }
+    }
+
+    @Test("A file with the very bytes of the server is kept and counts as delivered, whatever the store remembers")
+    func sameBytes() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write(Self.bytes, to: "f.bin")
+            let inode = try FileManager.default.attributesOfItem(atPath: home["f.bin"])[.systemFileNumber] as? Int
+            let kept = await get(server)
+            #expect(kept.status == .success && kept.errors.contains("already right"), "\(kept)")
+            #expect(kept.output == home["f.bin"] + "\n")
+            let now = try FileManager.default.attributesOfItem(atPath: home["f.bin"])[.systemFileNumber] as? Int
+            #expect(inode == now)
+            #expect(await home.run("list").output.isEmpty)
+            // The next run asks with its tag.
+            #expect(await get(server).errors.contains("unchanged on the server"))
+            #expect(server.requests.last?.field("If-None-Match") == "\"1\"")
+            // A store that was thrown away makes nobody a stranger.
+            try home.remove("store")
+            #expect(await get(server).status == .success)
+        }
+    }
+
+    @Test(
+        "The first byte that differs from a file of the same length ends the download",
+        arguments: [0, 150_000, 299_999])
+    func firstDifference(offset: Int) async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            #expect(await home.run("get", server.url("/a"), "-o", home["a"]).status == .success)
+            var bytes = try home.bytes("a")
+            bytes[offset] ^= 1
+            try home.write(bytes, to: "f.bin")
+            let refused = await get(server)
+            #expect(refused.status == .cannotCreate)
+            #expect(refused.message.contains("differs from the server's file at byte \(offset)"), "\(refused)")
+            #expect(try home.bytes("f.bin") == bytes)
+        }
+    }
+
+    @Test("With a digest, the right file in place needs no request, and a wrong one of another origin is refused")
+    func digestInPlace() async throws {
+        let digest = Self.sha256(Self.bytes)
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write(Self.bytes, to: "f.bin")
+            let right = await get(server, "--sha256", digest)
+            #expect(right.status == .success && right.errors.contains("already right"), "\(right)")
+            let again = await get(server, "--sha256", digest, "--json")
+            #expect(try again.object["reason"]?.string == "right")
+            #expect(await get(server, "--sha256", digest).errors.contains("unchanged, checked on 20"))
+            #expect(server.requests.isEmpty)
+            try home.write("mine".utf8, to: "g.bin")
+            let wrong = await get(server, "--sha256", digest, path: "/g.bin")
+            #expect(wrong.status == .cannotCreate && wrong.message.contains("expected digest"), "\(wrong)")
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test(
+        "A delivered file with other bytes but the same size and time is damaged, and is replaced",
+        arguments: [true, false])
+    func damagedInPlace(isList: Bool) async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write("\(Self.sha256(Self.bytes))  f.bin\n".utf8, to: "sums")
+            try home.write(server.url("/f.bin").utf8, to: "list")
+            let get =
+                isList
+                ? ["get", "-i", home["list"], "-P", home.path, "--checksums", home["sums"]]
+                : ["get", server.url("/f.bin"), "-P", home.path, "--sha256", Self.sha256(Self.bytes)]
+            #expect(await home.run(get).status == .success)
+            // Proved at the delivery.
+            #expect(await home.run(get).errors.contains("unchanged, checked on 20"))
+            #expect(server.requests.count == 1)
+            let time = try FileManager.default.attributesOfItem(atPath: home["f.bin"])[.modificationDate]
+            var bytes = Self.bytes
+            bytes[3] ^= 1
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home["f.bin"]))
+            try file.write(contentsOf: bytes)
+            try file.close()
+            try FileManager.default.setAttributes([.modificationDate: time ?? Date()], ofItemAtPath: home["f.bin"])
+            let checked = await home.run("verify", home["f.bin"])
+            #expect(checked.status == .damaged && checked.output.contains("found"), "\(checked)")
+            let again = await home.run(get)
+            #expect(again.status == .success && again.errors.contains("done"), "\(again)")
+            #expect(server.requests.count == 2 && server.requests.last?.field("If-None-Match") == nil)
+            #expect(try home.bytes("f.bin") == Self.bytes)
+            #expect(await home.run("verify", home["f.bin"]).status == .success)
+        }
+    }
+
+    @Test("--auto-rename numbers against the files on disk, and finds its own file again")
+    func numberedAgainstDisk() async throws {
+        try await OriginServer.withServer(handler: { .file(Resource(Content($0.path), etag: "\"1\""), for: $0) }) {
+            server async throws in
+            for _ in 0..<2 {
+                for (folder, name) in [("a", "f.bin"), ("b", "f.1.bin"), ("c", "f.2.bin")] {
+                    let outcome = await get(server, "--auto-rename", path: "/\(folder)/f.bin")
+                    #expect(outcome.status == .success && outcome.output == home[name] + "\n", "\(outcome)")
+                    #expect(try home.bytes(name) == Array("/\(folder)/f.bin".utf8))
+                }
+            }
+            #expect(server.requests.suffix(3).allSatisfy { $0.field("If-None-Match") == "\"1\"" })
+        }
+    }
+
+    @Test("A command says that it takes the destination of an unfinished download")
+    func rivals() async throws {
+        let url = try await home.leavePartial("a.bin", options: [])
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let outcome = await home.run("get", server.url("/b.bin"), "-o", home["a.bin"])
+            #expect(outcome.status == .success)
+            #expect(outcome.message.contains("also the destination of the unfinished download of \(url)"), "\(outcome)")
+        }
+    }
+
+    @Test("A list that is cut and run again with -J finds its files under the names that the server has given them")
+    func serverNamesAgain() async throws {
+        let cuts = Mutex(true)
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            if request.path == "/2", cuts.withLock({ $0 }) { return .status("503 Unavailable") }
+            return .file(Self.named(request.path, request.path), for: request)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            try home.write("\(server.url("/1"))\n\(server.url("/2"))\n".utf8, to: "list")
+            let get = ["get", "-J", "-i", home["list"], "-P", home.path, "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            #expect(home.has("named1.bin"))
+            cuts.withLock { $0 = false }
+            let again = await home.run(get)
+            #expect(again.status == .success, "\(again)")
+            #expect(server.requests.filter { $0.path == "/1" }.last?.field("If-None-Match") == "\"/1\"")
+            // A new version replaces this program's file, and no other one.
+            server.setHandler { .file(Self.named("new", $0.path), for: $0) }
+            try home.write("mine".utf8, to: "named2.bin")
+            let new = await home.run(get)
+            #expect(new.status == .cannotCreate, "\(new)")
+            #expect(try home.bytes("named1.bin") == Array("new".utf8) && home.bytes("named2.bin") == Array("mine".utf8))
+        }
+    }
+
+    @Test(
+        "A name that a URL of a list chooses is never hidden and begins with no dash", arguments: ["/.bashrc", "/-rf"])
+    func unsafeNames(path: String) async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            try home.write("\(server.url(path))\n\(server.url("/f.bin"))\n".utf8, to: "list")
+            let outcome = await home.run("get", "-i", home["list"], "-P", home.path)
+            #expect(outcome.status == .refused && outcome.message.contains("--output"), "\(outcome)")
+            #expect(try home.names() == ["f.bin", "list", "store"])
+            #expect(server.requests.count == 1)
+            #expect(await home.run("get", server.url(path), "-o", home[String(path.dropFirst())]).status == .success)
+        }
+    }
+
+    @Test("Two names of one file, as in a folder that ignores case, are a clash", arguments: [20, 2_000_000])
+    func sameFile(length: Int64) async throws {
+        let (first, second) = (home["Readme.bin"], home["README.bin"])
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            // After the second download has looked for its file. The first one may still wait for its delivery.
+            let end = ContinuousClock.now + .seconds(60)
+            while request.path == "/README.bin", ContinuousClock.now < end {
+                if (try? FileManager.default.linkItem(atPath: first, toPath: second)) != nil { break }
+            }
+            let seed: UInt64 = request.path == "/README.bin" ? 1 : 2
+            return .file(Resource(Content(length: length, seed: seed), etag: "\"\(seed)\""), for: request)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let urls = [server.url("/Readme.bin"), server.url("/README.bin")]
+            let outcome = await home.run(["get", "-P", home.path, "--max-concurrent", "1"] + urls)
+            #expect(outcome.status == .cannotCreate, "\(outcome)")
+            #expect(outcome.message.contains("it has appeared"))
+            #expect(Content(length: length, seed: 2).matches(try home.bytes("Readme.bin")))
+            #expect(Content(length: length, seed: 2).matches(try home.bytes("README.bin")))
+        }
+    }
+
+    @Test("More than three files that are not replaced end with one summary")
+    func summary() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            var urls: [String] = []
+            for number in 0..<4 {
+                try home.write("mine".utf8, to: "\(number).bin")
+                urls.append(server.url("/\(number).bin"))
+            }
+            let outcome = await home.run(["get", "-P", home.path] + urls)
+            #expect(outcome.status == .cannotCreate)
+            #expect(outcome.message.contains("4 files are kept as they are"), "\(outcome)")
+        }
+    }
+
+    @Test("What appears at a destination that the user has named is not replaced by resume")
+    func appeared() async throws {
+        let bytes = Array("appeared".utf8)
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            try home.write("old".utf8, to: "a.bin")
+            #expect(await home.run("get", server.url(), "-o", home["a.bin"], "--retries", "0").status == .tryAgain)
+            try home.write(bytes, to: "a.bin")
+            let resumed = await home.run("resume")
+            #expect(resumed.status == .cannotCreate, "\(resumed)")
+            #expect(try home.bytes("a.bin") == bytes)
+            // Named again, it may be replaced.
+            #expect(await home.run("get", server.url(), "-o", home["a.bin"]).status == .success)
+        }
+    }
+
+    @Test("history, show, verify and purge know the files that were delivered")
+    func history() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let digest = Self.sha256(Self.bytes)
+            #expect(await home.run("history").status == .success)
+            #expect(await get(server, "--sha256", digest).status == .success)
+            #expect(await get(server, path: "/g.bin?token=S3CRET").status == .success)
+            let history = await home.run("history", "--json")
+            let files = try history.json
+            #expect(files.map { $0["path"]?.string } == [home["f.bin"], home["g.bin"]])
+            #expect(files.first?["sha256"]?.string == digest && files.last?["sha256"]?.string == nil)
+            #expect(!history.output.contains("S3CRET"))
+            #expect(try await home.run("history", "--json", "--match", "*g.bin").json.count == 1)
+            #expect(await home.run("history", "--since", "2999-01-01").output.isEmpty)
+            #expect(await home.run("history").lines.count == 2)
+            let shown = await home.run("show", home["f.bin"])
+            #expect(shown.status == .success && shown.output.contains("unchanged") && shown.output.contains(digest))
+            #expect(try await home.run("show", home["f.bin"], "--json").object["path"]?.string == home["f.bin"])
+            #expect(await home.run("verify", home["f.bin"]).output.contains("SHA-256 verified"))
+            let purged = await home.run("purge", home["f.bin"])
+            #expect(purged.status == .refused && purged.message.contains("was delivered"))
+            #expect(home.has("f.bin"))
+            // Neither forget nor a file that is gone removes a record.
+            await home.run("forget", "--all")
+            try home.remove("g.bin")
+            #expect(await home.run("history").lines.count == 2)
+            #expect(await home.run("show", home["g.bin"]).output.contains("no longer there"))
+            #expect(await get(server).status == .success)
+        }
+    }
+
+    @Test("verify compares files with a list of checksums, without a store and without a network")
+    func verifyFiles() async throws {
+        try home.write(Self.bytes, to: "a.bin")
+        try home.write("other".utf8, to: "b.bin")
+        try home.write("\(Self.sha256(Self.bytes))  a.bin\n\(Self.sha256(Self.bytes))  b.bin\n".utf8, to: "sums")
+        #expect(await home.run("verify", home["a.bin"], "--checksums", home["sums"]).status == .success)
+        let outcome = await home.run("verify", home["a.bin"], home["b.bin"], "--checksums", home["sums"])
+        #expect(outcome.status == .damaged && outcome.lines.count == 2, "\(outcome)")
+        #expect(await home.run("verify", home["c.bin"], "--checksums", home["sums"]).status != .success)
+        #expect(!home.has("store"))
+    }
+}
