@@ -39,7 +39,11 @@ extension TransportError {
         case is HTTPParserError, is NIOHTTPDecoderError:
             self = Self.invalid("\(error)", from: authority)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            self = TransportError(.tls, Self.tlsText("\(error)", authority))
+            let text = "\(error)"
+            self =
+                Self.cutHandshakes.contains { text.contains($0) }
+                ? TransportError(.connectionClosed, "the TLS handshake with \(authority) was cut")
+                : TransportError(.tls, Self.tlsText(text, authority))
         case let error as IOError:
             let unreachable = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EHOSTDOWN]
             self =
@@ -58,6 +62,12 @@ extension TransportError {
             self = TransportError(.other, "the request to \(authority) failed: \(error)")
         }
     }
+
+    /// What the errors contain after a handshake that ends with FIN, RST or the alert `internal_error`: the server is
+    /// restarting or overloaded.
+    private static let cutHandshakes = [
+        "EOF during", "uncleanShutdown", "zeroReturn", "syscallError", "ALERT_INTERNAL_ERROR",
+    ]
 
     private static func cut(_ authority: String) -> TransportError {
         TransportError(.connectionClosed, "the connection to \(authority) closed before the response was complete")

@@ -154,6 +154,7 @@ struct ResumeCommand: ContextCommand {
         }
         request.needs = programs.needs
         request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
+        if let retryTime = load.retryTime { request.retryPolicy.time = retryTime.duration }
         if let limitRate = load.limitRate { request.rateLimit = limitRate.constant }
         if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)

@@ -22,6 +22,14 @@ package struct StoreClock: Sendable {
             try await Task.sleep(until: start + deadline, clock: .continuous)
         }
     }()
+
+    /// The system's clock, which stands still while the machine sleeps (`CLOCK_MONOTONIC` on Linux).
+    package static let awake: StoreClock = {
+        let start = SuspendingClock.now
+        return StoreClock(now: { SuspendingClock.now - start }) { deadline in
+            try await Task.sleep(until: start + deadline, clock: .suspending)
+        }
+    }()
 }
 
 /// The time of day in milliseconds since the epoch.
@@ -50,5 +58,17 @@ package enum WallClock {
         #else
         return now
         #endif
+    }
+
+    /// Returns the time of day after a number of seconds, in UTC and in the format of RFC 3339.
+    package static func text(afterSeconds seconds: Int64) -> String {
+        var parts = unsafe tm()
+        var time = time_t((milliseconds / 1000).addingReportingOverflow(seconds).partialValue)
+        unsafe gmtime_r(&time, &parts)
+        var text = [UInt8](repeating: 0, count: 40)
+        let count = unsafe text.withUnsafeMutableBytes {
+            unsafe strftime($0.baseAddress, 40, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        }
+        return String(decoding: text.prefix(count), as: UTF8.self)
     }
 }

@@ -235,7 +235,7 @@ final class HistoryRun: Sendable {
         request.allowsUnvalidated = step.allowsUnvalidated
         request.restarts = step.restarts
         request.condition = step.condition
-        request.retryPolicy = RetryPolicy(retries: 3, firstDelay: .zero, longestDelay: .zero)
+        request.retryPolicy = RetryPolicy(retries: 3, time: .zero, firstDelay: .zero, longestDelay: .zero)
         let path = step.path == "/latest.zip" ? world.latest : step.path
         switch step.digest {
         case .none: break

@@ -57,6 +57,7 @@ extension Month {
                 if !model.hasTag { request.digest = Version(bytes: Array(model.content)).digest }
                 // Each day has time for a few requests.
                 request.retryPolicy.retries = 3
+                request.retryPolicy.time = .zero
                 clock.begin(1)
                 let isDone = await run(request, expecting: model.content, with: downloader)
                 clock.end()
@@ -143,6 +144,7 @@ extension Month {
                         guard let url = try? DownloadURL("https://origin.test/update.bin") else { return }
                         var request = DownloadRequest(url, to: folder["out/\(number)"])
                         request.retryPolicy.retries = 8
+                        request.retryPolicy.time = .zero
                         let isDone = await run(
                             request, expecting: content, with: Downloader(store: store, transport: server))
                         if !isDone { change { $0.wrong.append("machine \(number) has no update in week \(week)") } }
@@ -206,6 +208,7 @@ extension Month {
                     let url = try DownloadURL("https://files.test/file\(number).zip")
                     var request = DownloadRequest(url, to: folder["out/file\(number).zip"])
                     request.retryPolicy.retries = 1
+                    request.retryPolicy.time = .zero
                     clock.begin(1)
                     let isDone = await run(request, expecting: content(number), with: downloader)
                     clock.end()

@@ -82,7 +82,7 @@ struct FetchTests {
                 let result = try await store.fetch(
                     try DownloadURL(server.baseURL + "/file"), to: folder["out"],
                     headerFields: [:],
-                    retries: .init(retries: 1, firstDelay: .milliseconds(10)),
+                    retries: .init(retries: 1, time: .zero, firstDelay: .milliseconds(10)),
                     onProgress: { received, total in
                         #expect(total == Self.file.content.length)
                         told.withLock { $0.append(received) }
@@ -178,7 +178,8 @@ struct FetchTests {
         let bytes = try await store.fetch(
             DownloadURL("http://127.0.0.1/file"), headerFields: [:],
             selection: selection.map { try RangeSelection(parsing: $0) },
-            policy: ResumePolicy(overlap: overlap), retries: .init(retries: retries, firstDelay: .milliseconds(10))
+            policy: ResumePolicy(overlap: overlap),
+            retries: .init(retries: retries, time: .zero, firstDelay: .milliseconds(10))
         ) { fields in
             let count = requests.withLock { requests in
                 requests.append(fields)

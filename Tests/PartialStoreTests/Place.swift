@@ -49,7 +49,8 @@ struct Visit {
         let port = server.port
         return try await store.fetch(
             try url, headerFields: [:], policy: policy, limit: limit,
-            retries: .init(retries: retries, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+            retries: .init(
+                retries: retries, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         ) { fields in try await SmallClient.response(port: port, fields, onPart: onPart) }.bytes
     }
 

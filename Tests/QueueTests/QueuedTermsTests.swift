@@ -14,7 +14,7 @@ struct QueuedTermsTests {
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.
-        "interruption", "onReceived", "sampleSeed", "adopts",
+        "interruption", "onReceived", "onPause", "origins", "waitClock", "sampleSeed", "adopts",
     ]
 
     /// The properties by name.
@@ -41,7 +41,7 @@ struct QueuedTermsTests {
             request.waits = false
             request.overlap = 17
             request.retryPolicy = .init(
-                retries: 2, firstDelay: .milliseconds(300), longestDelay: .seconds(4), restarts: 5)
+                retries: 2, time: .seconds(77), firstDelay: .milliseconds(300), longestDelay: .seconds(4), restarts: 5)
             request.stallTimeout = .seconds(6)
             request.stallBytes = 7
             request.rateLimit = 8

@@ -91,7 +91,8 @@ struct BodyEndTests {
             try await TransportKind.withTransport { transport in
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
                 request.retryPolicy = .init(
-                    retries: 3, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20), restarts: 1)
+                    retries: 3, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20), restarts: 1
+                )
                 request.stallTimeout = Engine.patience
                 do {
                     _ = try await Downloader(store: origin.store, transport: transport).download(request)

@@ -38,7 +38,8 @@ struct Desk {
     /// The request for the origin's file.
     func request(_ configure: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL(origin.url), to: output)
-        request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(
+            retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         return request

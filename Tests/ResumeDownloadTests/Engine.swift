@@ -15,7 +15,8 @@ enum Engine {
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(try DownloadURL(url), to: path)
-        request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(
+            retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = patience
         configure(&request)
         let wanted = request

@@ -16,7 +16,8 @@ struct ObjectStoreDownloadTests {
         _ checkpoint: ResumeData, _ desk: Desk, _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
         var request = DownloadRequest(resuming: checkpoint, to: desk.output)
-        request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(
+            retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         let task = desk.downloader.makeTask(request)

@@ -293,7 +293,8 @@ struct ObservabilityTests {
             let watch = Watch()
             try await watch.watching {
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-                request.retryPolicy = .init(retries: 1, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+                request.retryPolicy = .init(
+                    retries: 1, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
                 request.stallTimeout = Engine.patience
                 request.connections = connections
                 let (wanted, logger, store) = (request, watch.logger, origin.store)
@@ -342,7 +343,8 @@ struct ObservabilityTests {
 
         init(_ origin: Origin, logger: Logger?) async throws {
             var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
-            request.retryPolicy = .init(retries: 2, firstDelay: .milliseconds(10), longestDelay: .milliseconds(10))
+            request.retryPolicy = .init(
+                retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(10))
             request.stallTimeout = Engine.patience
             let wanted = request
             let told = Mutex<[DownloadEvent]>([])

@@ -116,7 +116,7 @@ struct RefusalTests {
                 request.number == 2
                     ? .status("429 Too Many Requests", fields: [("Retry-After", "1")]) : .file(.old, for: request)
             }
-            let result = try await origin.get()
+            let result = try await origin.get { $0.retryPolicy.time = .seconds(60) }
             #expect(result.reusedBytes == 60_000)
             #expect(ContinuousClock.now - started >= .seconds(1))
         }

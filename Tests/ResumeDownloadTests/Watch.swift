@@ -40,7 +40,8 @@ struct Watch {
         _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> Bool {
         var request = DownloadRequest(try DownloadURL(url ?? origin.url), to: origin.folder["out"])
-        request.retryPolicy = .init(retries: 0, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+        request.retryPolicy = .init(
+            retries: 0, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         let (wanted, logger, store) = (request, logger, store ?? origin.store)

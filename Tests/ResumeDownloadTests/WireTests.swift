@@ -21,7 +21,7 @@ struct WireTests {
             let first = try #require(origin.server.requests.first)
             Self.expectPlain(first)
             origin.server.setHandler(row.odd)
-            let result = try await origin.get()
+            let result = try await origin.get { $0.retryPolicy.time = .seconds(60) }
             #expect(result.reusedBytes == (row.ending == .resumes ? 60_000 : 0), "\(row.id)")
             #expect(try origin.hasDelivered(row.truth), "\(row.id)")
             Self.expect(origin.requests(after: 1).first, asks: row.condition)

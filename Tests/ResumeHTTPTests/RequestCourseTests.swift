@@ -4,30 +4,38 @@ import Testing
 /// What follows each request of a download.
 @Suite(.timeLimit(.minutes(5)))
 struct RequestCourseTests {
-    static let limits = RetryPolicy(retries: 2, firstDelay: .seconds(1), longestDelay: .seconds(1), restarts: 1)
+    static let limits = RetryPolicy(
+        retries: 2, time: .seconds(60), firstDelay: .seconds(1), longestDelay: .seconds(1), restarts: 1)
+    /// A file without a known length, and the longest random part of each wait.
+    static let now = RetryBudget.Moment(now: .zero, jitter: 1)
 
-    @Test("A cut waits, bytes restore the retries, and a complete part is followed by the next one")
+    @Test("A cut waits, progress restores the retries, and a complete part is followed by the next one")
     func bodies() {
         var course = RequestCourse(Self.limits)
-        #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
+        #expect(course.next(after: .body(received: 1, failed: false), at: Self.now) == .askAgain)
         for _ in 0..<2 {
-            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(.milliseconds(1000)))
+            #expect(course.next(after: .body(received: 0, failed: true), at: Self.now) == .wait(.milliseconds(1000)))
         }
-        #expect(course.next(after: .body(received: 0, failed: false), jitter: 1) == .giveUp)
-        #expect(course.next(after: .body(received: 1, failed: true), jitter: 1) == .wait(.milliseconds(1000)))
+        #expect(course.next(after: .body(received: 0, failed: false), at: Self.now) == .giveUp)
+        #expect(course.next(after: .body(received: 1, failed: true), at: Self.now) == .giveUp)
+        #expect(course.next(after: .body(received: 70_000, failed: false), at: Self.now) == .askAgain)
         for _ in 0..<3 {
-            #expect(course.next(after: .body(received: 0, failed: true), jitter: 1) == .wait(.milliseconds(1000)))
-            #expect(course.next(after: .body(received: 1, failed: false), jitter: 1) == .askAgain)
+            #expect(course.next(after: .body(received: 0, failed: true), at: Self.now) == .wait(.milliseconds(1000)))
         }
+        var late = Self.now
+        late.now = .seconds(60)
+        #expect(course.next(after: .body(received: 0, failed: true), at: late) == .giveUp)
     }
 
     @Test("A server that fails at ranges twice is asked for the whole file, which counts as a restart")
     func failedRanges() {
         var course = RequestCourse(Self.limits)
-        #expect(course.next(after: .retry(afterSeconds: 7, failedRange: true), jitter: 1) == .wait(.milliseconds(7000)))
+        #expect(
+            course.next(after: .retry(afterSeconds: 7, failedRange: true), at: Self.now) == .wait(.milliseconds(7700)))
         #expect(course.avoidsRange == nil)
         #expect(
-            course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(.milliseconds(1000)))
+            course.next(after: .retry(afterSeconds: nil, failedRange: true), at: Self.now) == .wait(.milliseconds(1000))
+        )
         #expect(course.avoidsRange?.code.rawValue == "range-fails-repeatedly")
         let isFirstAllowed = course.began(anew: true)
         #expect(isFirstAllowed, "it was counted before")
@@ -42,8 +50,9 @@ struct RequestCourseTests {
         let isAllowed = course.began(anew: true)
         #expect(isAllowed)
         #expect(
-            course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .wait(.milliseconds(1000)))
-        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), jitter: 1) == .unstable)
+            course.next(after: .retry(afterSeconds: nil, failedRange: true), at: Self.now) == .wait(.milliseconds(1000))
+        )
+        #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), at: Self.now) == .unstable)
     }
 
     @Test("One start is allowed, whatever its reason")
@@ -51,14 +60,14 @@ struct RequestCourseTests {
         let reason = Reason.rangeFailsRepeatedly
         for first in [RequestCourse.Outcome.discarded, .askForWhole(reason)] {
             var course = RequestCourse(Self.limits)
-            #expect(course.next(after: first, jitter: 1) == .askAgain)
-            #expect(course.next(after: .discarded, jitter: 1) == .unstable)
+            #expect(course.next(after: first, at: Self.now) == .askAgain)
+            #expect(course.next(after: .discarded, at: Self.now) == .unstable)
         }
         var course = RequestCourse(Self.limits)
         for anew in [false, true, false] {
             let isAllowed = course.began(anew: anew)
             #expect(isAllowed)
         }
-        #expect(course.next(after: .askForWhole(reason), jitter: 1) == .unstable)
+        #expect(course.next(after: .askForWhole(reason), at: Self.now) == .unstable)
     }
 }

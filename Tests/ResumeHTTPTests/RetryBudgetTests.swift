@@ -7,9 +7,7 @@ struct RetryBudgetTests {
     private func waits(_ limits: RetryPolicy, jitter: Double, retryAfter: Int64? = nil) -> [Double] {
         var budget = RetryBudget(limits)
         var waits: [Double] = []
-        while waits.count < 1000,
-            case .wait(let delay) = budget.failed(received: 0, retryAfter: retryAfter, jitter: jitter)
-        {
+        while waits.count < 1000, let delay = budget.wait(0, retryAfter: retryAfter, jitter: jitter) {
             waits.append(delay / .seconds(1))
         }
         return waits
@@ -53,37 +51,99 @@ struct RetryBudgetTests {
         #expect(waits == waits.sorted())
     }
 
-    @Test("I04: the server's requested wait is the minimum")
+    @Test("I04: the server's requested wait is the minimum, lengthened by up to a tenth and at most a minute")
     func retryAfter() {
-        #expect(waits(RetryPolicy(), jitter: 1, retryAfter: 3) == [3, 3, 3, 4, 8])
-        #expect(waits(RetryPolicy(), jitter: 0, retryAfter: 600) == [600, 600, 600, 600, 600])
+        #expect(waits(RetryPolicy(), jitter: 0, retryAfter: 3) == [3, 3, 3, 3, 4])
+        #expect(waits(RetryPolicy(), jitter: 1, retryAfter: 3) == [3.3, 3.3, 3.3, 4, 8])
+        #expect(waits(RetryPolicy(), jitter: 0.5, retryAfter: 600) == [630, 630, 630, 630, 630])
+        #expect(waits(RetryPolicy(), jitter: 1, retryAfter: 900) == [960, 960, 960, 960, 960])
         #expect(waits(RetryPolicy(), jitter: 1, retryAfter: -5) == waits(RetryPolicy(), jitter: 1))
         #expect(waits(RetryPolicy(), jitter: 1, retryAfter: .min) == waits(RetryPolicy(), jitter: 1))
     }
 
-    @Test("I08: a byte of progress restores the retries and the first wait")
+    @Test("A server that asks to wait longer than the policy allows ends the download at once")
+    func tooLong() {
+        for asked in [901, 3600, RetryAfter.longest, .max] {
+            #expect(waits(RetryPolicy(), jitter: 0, retryAfter: asked) == [])
+        }
+        #expect(waits(RetryPolicy(retries: 1, time: .seconds(7200)), jitter: 0, retryAfter: 3600) == [3600])
+        #expect(waits(RetryPolicy(time: .zero), jitter: 0, retryAfter: 1) == [])
+    }
+
+    @Test("I08: 64 KiB or 1 % restore the retries and the first wait, added up over all attempts")
     func renewal() {
-        var budget = RetryBudget(RetryPolicy(retries: 2))
-        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(.milliseconds(500)))
-        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(.milliseconds(1000)))
-        #expect(budget.failed(received: 1, retryAfter: nil, jitter: 1) == .wait(.milliseconds(500)))
-        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .wait(.milliseconds(1000)))
-        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .giveUp)
-        #expect(budget.failed(received: 0, retryAfter: nil, jitter: 1) == .giveUp)
+        let policy = RetryPolicy(retries: 2, time: .zero)
+        for (total, least) in [(nil, 65_536), (100 << 20, 65_536), (1_000_000, 10_000), (50, 1), (0, 1)]
+            as [(Int64?, Int64)]
+        {
+            var budget = RetryBudget(policy)
+            #expect(budget.wait(0, of: total) == .milliseconds(500))
+            // Most of it came in connections before.
+            budget.add(least / 2, of: total)
+            #expect(!budget.hasProgressed)
+            #expect(
+                budget.wait(max(least - least / 2 - 1, 0), of: total)
+                    == (least > 30_000 ? .milliseconds(20) : .seconds(1)))
+            #expect(!budget.hasProgressed)
+            #expect(budget.wait(1, of: total) == .milliseconds(500), "\(least)")
+            #expect(budget.hasProgressed)
+            #expect(budget.wait(0, of: total) == .seconds(1))
+            #expect(budget.wait(0, of: total) == nil)
+        }
+    }
+
+    @Test("I08: a few bytes between failures are no progress, and it stops")
+    func trickle() {
+        var budget = RetryBudget(RetryPolicy(retries: 5))
+        var count = 0
+        while count < 100, budget.wait(10, of: 10_000_000, at: .seconds(count)) != nil { count += 1 }
+        #expect(count == 5)
+    }
+
+    @Test("A16: after progress, failures go on for the policy's time and not for a number of tries")
+    func outage() {
+        var budget = RetryBudget(RetryPolicy(retries: 1))
+        budget.add(1 << 20, of: 10 << 20)
+        var (now, count) = (Duration.seconds(1000), 0)
+        while count < 1000, let delay = budget.wait(0, of: 10 << 20, at: now) {
+            #expect(delay <= .seconds(30))
+            now += delay
+            count += 1
+        }
+        #expect(now >= .seconds(1900) && now < .seconds(1931), "\(now)")
+        // Progress begins another quarter of an hour.
+        #expect(budget.wait(65_536, of: 10 << 20, at: now) == .milliseconds(20))
+        #expect(budget.wait(0, of: 10 << 20, at: now + .seconds(899)) != nil)
+    }
+
+    @Test("Progress of another download of the origin gives a file the time as well, from its own first failure")
+    func origin() {
+        var budget = RetryBudget(RetryPolicy(retries: 1))
+        #expect(budget.wait(0, at: .seconds(0), originWorks: true) != nil)
+        #expect(budget.wait(0, at: .seconds(899), originWorks: true) != nil)
+        #expect(budget.wait(0, at: .seconds(900), originWorks: true) == nil)
+        var alone = RetryBudget(RetryPolicy(retries: 1))
+        #expect(alone.wait(0) != nil)
+        #expect(alone.wait(0) == nil)
+    }
+
+    @Test("No retries means none, whatever the progress")
+    func none() {
+        var none = RetryBudget(RetryPolicy(retries: 0))
+        #expect(none.wait(20_000_000, originWorks: true) == nil)
+        #expect(none.wait(0, retryAfter: 1) == nil)
     }
 
     @Test("After more than 16 KiB the next try follows within 20 ms, unless the server asks for more")
     func enough() {
         var budget = RetryBudget()
         for jitter in [0, 0.5, 1] {
-            #expect(budget.failed(received: 16385, retryAfter: nil, jitter: jitter) == .wait(.milliseconds(20)))
+            #expect(budget.wait(16385, jitter: jitter) == .milliseconds(20))
         }
-        #expect(budget.failed(received: .max, retryAfter: 3, jitter: 1) == .wait(.milliseconds(3000)))
-        #expect(budget.failed(received: 16384, retryAfter: nil, jitter: 1) == .wait(.milliseconds(500)))
+        #expect(budget.wait(.max, retryAfter: 3, jitter: 0) == .seconds(3))
+        #expect(budget.wait(16384) == .seconds(1), "no progress by itself")
         var short = RetryBudget(RetryPolicy(firstDelay: .milliseconds(10)))
-        #expect(short.failed(received: 20_000, retryAfter: nil, jitter: 1) == .wait(.milliseconds(10)))
-        var none = RetryBudget(RetryPolicy(retries: 0))
-        #expect(none.failed(received: 20_000, retryAfter: nil, jitter: 1) == .giveUp)
+        #expect(short.wait(20_000) == .milliseconds(10))
     }
 
     @Test("D09, E09: without progress it ends", arguments: [0, 1, 5, 1000])
@@ -108,7 +168,7 @@ struct RetryBudgetTests {
         var budget = RetryBudget(RetryPolicy(restarts: limit))
         for _ in 0..<limit {
             #expect(budget.restarted() == true)
-            _ = budget.failed(received: 1, retryAfter: nil, jitter: 0)
+            _ = budget.wait(1 << 20)
         }
         #expect(budget.restarted() == false)
         #expect(budget.restarted() == false)
@@ -143,5 +203,22 @@ struct RetryBudgetTests {
             }
         }
         Issue.record("it never ended")
+    }
+}
+
+extension RetryBudget {
+    /// Records a failure.
+    ///
+    /// - Returns: The delay before the next try; nil if there is none.
+    fileprivate mutating func wait(
+        _ received: Int64, of total: Int64? = nil, retryAfter: Int64? = nil, at now: Duration = .zero,
+        originWorks: Bool = false, jitter: Double = 1
+    ) -> Duration? {
+        let moment = Moment(now: now, total: total, originWorks: originWorks, jitter: jitter)
+        return if case .wait(let delay) = failed(received: received, retryAfter: retryAfter, at: moment) {
+            delay
+        } else {
+            nil
+        }
     }
 }

@@ -83,8 +83,11 @@ struct VerdictStatusTests {
     }
 
     @Test(
-        "I05, I07, I13: temporary failures are retried",
-        arguments: [408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 599])
+        "A15, I05, I07, I13: temporary failures are retried",
+        arguments: [
+            408, 420, 421, 423, 425, 429, 430, 449, 460, 499, 500, 502, 503, 504, 506, 507, 508, 509, 510, 511, 520,
+            599,
+        ])
     func transient(status: Int) {
         #expect(Fixture.judge(status, ["Retry-After: 2"]).summary == "retry after 2: status-\(status)")
         #expect(Fixture.judge(status).summary == "retry later: status-\(status)")
@@ -103,15 +106,25 @@ struct VerdictStatusTests {
     @Test(
         "I01, I02, I03, I09, I11, I13, I14, I16, H15, T28, T40: an error; after a range, one plain request",
         arguments: [
-            201, 202, 204, 205, 207, 226, 300, 304, 305, 306, 399, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411,
-            413,
-            414, 417, 421, 428, 431, 451, 501, 505, 506, 508, 510, 511, 600, 999, 0, 99,
+            201, 204, 205, 207, 226, 300, 304, 305, 306, 399, 401, 402, 405, 406, 407, 409, 410, 411, 413, 414, 417,
+            422,
+            424, 426, 428, 431, 451, 501, 505, 600, 999, 0, 99,
         ])
     func refused(status: Int) {
         let lines = ["ETag: \"a\"", Fixture.contentRange, "Content-Length: 154096", "Retry-After: 1"]
         #expect(Fixture.judge(status, lines, held: Self.nothing).summary == "refuse: status-\(status)")
         let step = [401, 407].contains(status) ? "refuse" : "ask for whole"
         #expect(Fixture.judge(status, lines).summary == "\(step): status-\(status)")
+    }
+
+    @Test("A14, I02, I14: 202, 403 and 404 are temporary if the server says when", arguments: [202, 403, 404])
+    func postponed(status: Int) {
+        for held in [Fixture.tagged, Self.nothing] {
+            #expect(Fixture.judge(status, ["ETag: \"a\""], held: held).summary == "refuse: status-\(status)")
+            #expect(Fixture.judge(status, ["Retry-After: soon"], held: held).summary == "refuse: status-\(status)")
+            let verdict = Fixture.judge(status, ["Retry-After: 7"], held: held)
+            #expect(verdict.summary == "retry after 7: status-\(status)")
+        }
     }
 
     @Test("No status except 200, 203, 206 and 416 ever affects a byte")

@@ -33,6 +33,17 @@ extension GetCommand {
         }
     }
 
+    /// The longest wait that a server may ask for.
+    var longestWait: Duration {
+        let time = load.retryTime?.duration ?? RetryPolicy().time
+        return min(time, pace.maxTime?.duration ?? time)
+    }
+
+    /// Limits the waits of a request to the time of --max-time, which is not recorded with its job.
+    func limitWaits(of request: inout DownloadRequest) {
+        request.retryPolicy.time = min(request.retryPolicy.time, pace.maxTime?.duration ?? request.retryPolicy.time)
+    }
+
     /// The failure of a download that is not complete after the time of --max-time.
     var timeLimitFailure: CommandFailure {
         let time = TimeSpan.text((pace.maxTime?.milliseconds ?? 0) / 1000)
@@ -55,7 +66,9 @@ extension GetCommand {
                 destination: request.destination, store: downloader?.store.path ?? "")
             failure = CommandFailure(named ?? error)
             let refused = error as? DownloadError
-            if refused?.status == 401 {
+            if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {
+                failure.message += "\(failure.message.hasSuffix(".") ? "" : ".") --stall-timeout TIME waits longer."
+            } else if refused?.status == 401 {
                 failure.message +=
                     "\(failure.message.hasSuffix(".") ? "" : ".") Options for credentials are -u, -n, -H and --auth-command."
             } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {

@@ -45,6 +45,7 @@ extension GetCommand {
         guard let item = start.items.first else { return try reject(start, reporter) }
         var request = list.request(for: item)
         rates.limit(&request, 0)
+        limitWaits(of: &request)
         try await programs.authorize(&request)
         request.destination = downloader.map { StandardOutput.path(in: $0.store.path) } ?? "standard output"
         reporter.start()

@@ -127,7 +127,7 @@ extension GetCommand {
         let downloads = min(load.maxConcurrent, count)
         let need = OpenFileNeed(downloads: downloads, connections: pace.connections)
         let threads = try OpenFileLimit.threads(atMost: min(downloads * pace.connections, Self.mostThreads), for: need)
-        let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: DownloadSlots.most.files)
+        let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: SlotState.mostDelivered.files)
         var configuration = AsyncHTTPTransport.Configuration(
             connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: connection.cacert,
             threads: threads,

@@ -76,6 +76,7 @@ struct GetCommand: ContextCommand {
         }
         request.connections = pace.connections
         request.retryPolicy.retries = pace.retries
+        if let retryTime = load.retryTime { request.retryPolicy.time = retryTime.duration }
         request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
         request.rateLimit = load.limitRate?.constant
         request.maximumLength = checks.maxSize?.bytes

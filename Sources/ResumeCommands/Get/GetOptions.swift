@@ -156,7 +156,9 @@ struct PaceOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Connections for each file.", valueName: "n"))
     var connections: Int = 1
 
-    @Option(name: .long, help: ArgumentHelp("Retries without progress.", valueName: "n", visibility: .hidden))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Retries before the first progress; 0 for none.", valueName: "n", visibility: .hidden))
     var retries: Int = 5
 
     @Option(
@@ -206,4 +208,15 @@ struct MessageOptions: ParsableArguments {
 
     @Flag(name: .long, help: ArgumentHelp("Do not show the progress.", visibility: .hidden))
     var noProgress = false
+
+    /// How the progress is shown.
+    enum Progress: String, CaseIterable, ExpressibleByArgument {
+        case bar, lines
+    }
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Print a line at least every 30 s, as without a terminal, instead of a bar.", visibility: .hidden))
+    var progress = Progress.bar
 }

@@ -1,4 +1,5 @@
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -36,7 +37,10 @@ extension GetReporter {
             return "\(name): restarted: \(Printable.escaped(reason.text))"
         case .retrying(let reason, let delay):
             let tenths = Int64(delay / .milliseconds(100))
-            let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s" : "retrying at once"
+            // The reason says what it waits for.
+            if reason.code == .noFurtherConnection { return "\(name): \(Printable.escaped(reason.clause))" }
+            let clock = delay >= .seconds(60) ? ", at \(WallClock.text(afterSeconds: tenths / 10))" : ""
+            let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s\(clock)" : "retrying at once"
             return "\(name): \(Printable.escaped(reason.clause)); \(wait)"
         case .progress:
             return nil

@@ -16,7 +16,7 @@ final class GetReporter: Sendable {
     let showsURLs: Bool
     /// The number of requested downloads, as far as it is known.
     private let total = Mutex(0)
-    /// The progress in a terminal; nil if none is shown.
+    /// The progress; nil if none is shown.
     private let display: ProgressDisplay?
     private let context: CommandContext
 
@@ -33,9 +33,14 @@ final class GetReporter: Sendable {
             !command.messages.json && !command.writesToOutput
             && (command.messages.printed == .path || !command.isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
-        let isShown =
-            !command.messages.noProgress && !command.isQuiet && !command.messages.json && context.terminalSize() != nil
-        display = isShown ? ProgressDisplay(size: context.terminalSize, write: context.errors) : nil
+        let state = ProgressState(stallTimeout: PaceOptions.limit(command.pace.stallTimeout))
+        let isShown = !command.messages.noProgress && !command.isQuiet && !command.messages.json
+        let isPlain = command.messages.progress == .lines || context.terminalSize() == nil
+        display =
+            isShown
+            ? ProgressDisplay(
+                state, linesEvery: isPlain ? .seconds(30) : nil, size: context.terminalSize, write: context.errors)
+            : nil
         self.context = context
     }
 
@@ -44,6 +49,9 @@ final class GetReporter: Sendable {
         total.withLock { $0 += requested }
         if running > 0 { display?.update { $0.count += running } }
     }
+
+    /// Whether more than one download was requested.
+    var hasSeveral: Bool { total.withLock { $0 > 1 } }
 
     /// Starts to show the progress, until ``finish(failed:)``.
     func start() { display?.start() }
@@ -104,6 +112,14 @@ final class GetReporter: Sendable {
         if case .finished(let result) = event, let line = Self.doubtfulType(of: result, for: request) { say(line) }
         if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
         display?.update { $0.take(event, of: number) }
+    }
+
+    /// Reports a download that failed for now, and is tried once more after the others.
+    func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
+        if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request).text) }
+        let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
+        say("\(name): \(Printable.escaped(reason.clause)). It is tried once more after the other downloads.")
+        display?.update { $0.postpone(number) }
     }
 
     /// Reports a download that failed.

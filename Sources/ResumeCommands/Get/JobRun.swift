@@ -10,12 +10,13 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    let slots: DownloadSlots
+    let slots: JobSlots
     private let command: GetCommand
     private let downloader: Downloader
     private let rates: RateControl
-    private let hosts: HostSlots
     private let programs: Programs
+    /// What failed for now, and whether it is being tried once more, after all others.
+    private let postponed = Mutex((jobs: [Int64](), isLastRound: false))
     /// How many files were not replaced.
     private let refused = Atomic(0)
     var store: DownloadStore { downloader.store }
@@ -40,8 +41,13 @@ final class JobRun: Sendable {
         self.reporter = reporter
         self.rates = rates
         self.programs = programs
-        hosts = HostSlots(count: command.load.downloadsPerHost(with: command.pace.connections))
-        slots = DownloadSlots(count: command.load.maxConcurrent, mostDelivered: mostDelivered)
+        let state = SlotState(
+            count: command.load.maxConcurrent, perHost: command.load.downloadsPerHost(with: command.pace.connections),
+            mostDelivered: mostDelivered)
+        let patience = command.longestWait
+        slots = JobSlots(state) { origin in
+            downloader.origins.with(origin) { $0.mayBegin(at: StoreClock.awake.now(), patience: patience) }
+        }
     }
 
     /// Runs the jobs of ``feed`` until it ends.
@@ -66,22 +72,28 @@ final class JobRun: Sendable {
             func start(_ step: JobRunner.Step) async {
                 guard case .run(let job) = step else { return await leave(step, request) }
                 // No more slots: the command was interrupted.
-                guard await slots.next(), !Task.isCancelled else { return slots.ended(job.id, with: .interrupted) }
+                guard await slots.until({ $0.admit(job.id) }) else { return slots.failed(with: .interrupted) }
                 do {
                     var request = try await request(job)
-                    let host = request.url.host
-                    guard await hosts.next(for: host) else { return slots.ended(job.id, with: .interrupted) }
                     rates.limit(&request, job.id)
+                    command.limitWaits(of: &request)
                     let delivered = await Self.fileInPlace(of: job)
                     request.fulfils(job.id, leaving: programs.rest, unless: delivered)
                     request.replacing = command.files.overwrite ? .any : .own
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if command.files.skipExisting { request.ifExists = .skip }
-                    request.onReceived = { [slots] in slots.received($0, job.id) }
+                    request.onReceived = { [slots] length in slots.with { $0.received(length, job.id) } }
+                    request.onPause = { [slots, request] isPaused in
+                        slots.with { isPaused ? $0.pause(job.id) : $0.goOn(job.id) }
+                        if !isPaused { await slots.enter(job.id, request) }
+                    }
                     group.addTask { [request] in
+                        guard await self.slots.enter(job.id, request) else {
+                            self.board.release(job.id)
+                            return self.slots.ended(job.id, with: .interrupted)
+                        }
                         let replaced = self.command.replaced(by: request, of: job, isInPlace: delivered != nil)
                         let failure = await self.download(request, of: job, replacing: replaced)
-                        self.hosts.ended(for: host)
                         self.rates.ended(job.id)
                         self.slots.ended(job.id, with: failure)
                     }
@@ -93,6 +105,13 @@ final class JobRun: Sendable {
             var runner = JobRunner(board, choice, atATime: command.load.maxConcurrent)
             while let ids = await self.feed.next() { try await runner.take(ids, start) }
             if runner.isWaiting { reporter.note("waiting for files that another process downloads") }
+            try await runner.rest(for: command.pace.maxTime?.duration, start)
+            guard await slots.until({ $0.isIdle }) else { return }
+            let again = postponed.withLock { state in
+                state.isLastRound = true
+                return state.jobs
+            }
+            for id in again { try await runner.take(id...id, start) }
             try await runner.rest(for: command.pace.maxTime?.duration, start)
             // Downloads that were interrupted have said so.
             if Task.isCancelled, !slots.failures.contains(.interrupted) { slots.failed(with: .interrupted) }
@@ -191,10 +210,27 @@ final class JobRun: Sendable {
             reporter.skipped(request, as: result.kept ?? .exists, at: result.path, id)
             return nil
         } catch {
+            if let error = error as? DownloadError, postpones(request, id, after: error) {
+                reporter.postponed(request, because: error.reason, id)
+                await record(CommandFailure(error), error, of: job)
+                return nil
+            }
             if (error as? StoreError)?.code == .destinationExists { refused.add(1, ordering: .relaxed) }
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
             await record(failure, error, of: job)
             return failure.status
+        }
+    }
+
+    /// Whether a job that failed for now is tried once more, after all others.
+    private func postpones(_ request: DownloadRequest, _ id: Int64, after error: DownloadError) -> Bool {
+        let (now, patience) = (StoreClock.awake.now(), command.longestWait)
+        let isClosed = downloader.origins.with(request.url.origin) { $0.isClosed(at: now, beyond: patience) }
+        guard error.code == .unreachable, request.retryPolicy.retries > 0, !isClosed else { return false }
+        return postponed.withLock { state in
+            guard reporter.hasSeveral, !state.isLastRound else { return false }
+            state.jobs.append(id)
+            return true
         }
     }
 

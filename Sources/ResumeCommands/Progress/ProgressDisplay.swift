@@ -8,22 +8,31 @@ final class ProgressDisplay: Sendable {
         var state: ProgressState
         var messages: [String] = []
         var ticker: Task<Void, Never>?
+        /// When a line was printed last.
+        var last = ContinuousClock.now
     }
 
     private let shared: Mutex<Shared>
     /// Held while a frame is written, so that frames are written in order.
     private let frame = Mutex(TerminalFrame())
     private let size: @Sendable () -> TerminalSize?
+    /// The longest time between lines without a terminal; nil if there is one.
+    private let interval: Duration?
     private let write: @Sendable (String) -> Void
 
     /// Makes a display, which draws nothing before ``start()``.
     ///
     /// - Parameters:
+    ///   - state: The state before the first download.
+    ///   - interval: The longest time between ordinary lines if nothing is drawn; nil to draw.
     ///   - size: Returns the current size of the terminal.
     ///   - write: Writes to the terminal.
-    init(size: @escaping @Sendable () -> TerminalSize?, write: @escaping @Sendable (String) -> Void) {
-        shared = Mutex(Shared(state: ProgressState()))
-        self.size = size
+    init(
+        _ state: ProgressState, linesEvery interval: Duration?, size: @escaping @Sendable () -> TerminalSize?,
+        write: @escaping @Sendable (String) -> Void
+    ) {
+        shared = Mutex(Shared(state: state))
+        (self.size, self.interval) = (size, interval)
         self.write = write
     }
 
@@ -32,8 +41,8 @@ final class ProgressDisplay: Sendable {
         shared.withLock { shared in
             shared.ticker = Task {
                 while !Task.isCancelled {
-                    draw()
-                    try? await Task.sleep(for: .milliseconds(100))
+                    if let interval { report(every: interval) } else { draw() }
+                    try? await Task.sleep(for: .milliseconds(interval == nil ? 100 : 1000))
                 }
             }
         }
@@ -45,6 +54,8 @@ final class ProgressDisplay: Sendable {
     /// Prints a line: above the progress with the next drawing, or at once if nothing is drawn.
     func say(_ line: String) {
         shared.withLock { shared in
+            shared.last = .now
+            guard interval == nil else { return write(line + "\n") }
             guard shared.ticker == nil else { return shared.messages.append(line) }
             write(Terminal.wrapped(line, to: (size() ?? .standard).width) + "\n")
         }
@@ -56,7 +67,17 @@ final class ProgressDisplay: Sendable {
             shared.ticker?.cancel()
             shared.ticker = nil
         }
-        draw(isLast: true)
+        if interval == nil { draw(isLast: true) }
+    }
+
+    /// Prints the progress if nothing has been printed for a while, so that a log shows what is waited for.
+    private func report(every interval: Duration) {
+        shared.withLock { shared in
+            shared.state.tick()
+            guard ContinuousClock.now - shared.last >= interval else { return }
+            shared.last = .now
+            for line in shared.state.report { write(line + "\n") }
+        }
     }
 
     private func draw(isLast: Bool = false) {

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -16,12 +17,22 @@ extension ProgressState {
         let sorted = files.sorted { ($0.value.isSaving ? 1 : 0, $0.key) < ($1.value.isSaving ? 1 : 0, $1.key) }
             .map(\.value)
         let shown = sorted.prefix(sorted.count <= rows ? rows : max(rows - 1, 0))
-        var lines = FileTable(files: Array(shown), now: now).lines(width: width)
+        var lines = FileTable(files: Array(shown), now: now, stallTimeout: stallTimeout).lines(width: width)
         if shown.count < sorted.count, rows > 0 {
             lines.append(Self.line(of: Array(sorted[shown.count...]), width: width))
         }
         if count > 1 { lines.append(total(width: width)) }
         return lines
+    }
+
+    /// The lines for a log: the total, and what the first of the downloads that receive nothing waits for, or else what
+    /// the first one does.
+    package var report: [String] {
+        let table = FileTable(files: [], now: now, stallTimeout: stallTimeout)
+        let sorted = files.sorted { $0.key < $1.key }.map(\.value)
+        let total = count > 1 ? [total(width: 200)] : []
+        guard let file = sorted.first(where: { table.words($0) != nil }) ?? sorted.first else { return total }
+        return count > 1 && table.words(file) == nil ? total : [table.plain(file)] + total
     }
 
     /// Returns one line for files that do not fit.
@@ -83,6 +94,9 @@ extension ProgressState.File {
 private struct FileTable {
     let files: [ProgressState.File]
     let now: ContinuousClock.Instant
+    let stallTimeout: Duration
+    /// The time without bytes after which a line says so.
+    private static let silence: Duration = .seconds(5)
 
     /// The columns after the name, in their order, and the least widths of most of them, so that they seldom move.
     private enum Column: CaseIterable {
@@ -174,22 +188,40 @@ private struct FileTable {
     }
 
     /// Says what a download does if it does not receive bytes.
-    private func words(_ file: ProgressState.File) -> String? {
+    func words(_ file: ProgressState.File) -> String? {
         switch file.phase {
-        case .receiving: return nil
-        case .connecting: return "connecting"
+        case .receiving: return silence(file, "no data")
+        case .connecting: return silence(file, "no response") ?? "connecting"
         case .waiting: return "waiting for another download of it"
         case .saving: return "saving to disk"
         case .retrying(let why, let time):
             let seconds = (time - now).components.seconds
-            return "retrying\(seconds > 0 ? " in \(TimeSpan.text(seconds))" : ""): \(Printable.escaped(why))"
+            let clock = seconds >= 60 ? ", at \(WallClock.text(afterSeconds: seconds))" : ""
+            return "retrying\(seconds > 0 ? " in \(TimeSpan.text(seconds))\(clock)" : ""): \(Printable.escaped(why))"
         }
+    }
+
+    /// Says for how long nothing has been received, and when that ends the connection.
+    private func silence(_ file: ProgressState.File, _ what: String) -> String? {
+        let time = now - file.heard
+        guard time >= Self.silence else { return nil }
+        let left = (stallTimeout - time).components.seconds
+        let next = left > 0 ? ", retry in \(TimeSpan.text(left))" : ""
+        return "\(what) for \(TimeSpan.text(time.components.seconds))\(next)"
+    }
+
+    /// Returns the line for a log.
+    func plain(_ file: ProgressState.File) -> String {
+        let facts =
+            [words(file)]
+            + (words(file) == nil ? [.percent, .bytes, .speed, .left] : [.percent]).map { text(file, $0) }
+        return "\(file.name): \(facts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ", "))"
     }
 
     /// Says the same in one word.
     private func word(_ file: ProgressState.File) -> String? {
         switch file.phase {
-        case .receiving: nil
+        case .receiving: now - file.heard >= Self.silence ? "no data" : nil
         case .connecting: "starting"
         case .waiting: "waiting"
         case .saving: "saving"

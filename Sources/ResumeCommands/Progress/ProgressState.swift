@@ -24,6 +24,8 @@ package struct ProgressState {
         /// The bytes received from the network in this run.
         var fetched: Int64 = 0
         var meter = RateMeter()
+        /// When bytes or anything else were last heard of it.
+        var heard: ContinuousClock.Instant
 
         /// The bytes that are missing; nil if the length is unknown.
         var missing: Int64? { total.map { max($0 - received, 0) } }
@@ -41,6 +43,8 @@ package struct ProgressState {
     private var fetchedBefore: Int64 = 0
     private(set) var meter = RateMeter()
     private let start: ContinuousClock.Instant
+    /// After this time without bytes, a connection is closed.
+    let stallTimeout: Duration
     /// The time of the last ``tick(_:)``.
     private(set) var now: ContinuousClock.Instant
 
@@ -48,9 +52,11 @@ package struct ProgressState {
     ///
     /// - Parameters:
     ///   - count: The number of downloads.
+    ///   - stallTimeout: After this time without bytes, a connection is closed.
     ///   - now: The time.
-    package init(count: Int = 0, now: ContinuousClock.Instant = .now) {
+    package init(count: Int = 0, stallTimeout: Duration = .seconds(30), now: ContinuousClock.Instant = .now) {
         self.count = count
+        self.stallTimeout = stallTimeout
         start = now
         self.now = now
     }
@@ -67,11 +73,19 @@ package struct ProgressState {
     /// - Parameters:
     ///   - number: The number of the download.
     ///   - name: Its file, without control characters.
-    package mutating func begin(_ number: Int64, named name: String) { files[number] = File(name: name) }
+    package mutating func begin(_ number: Int64, named name: String) {
+        files[number] = File(name: name, heard: now)
+    }
+
+    /// Records that a download has failed for now and is tried once more after the others.
+    package mutating func postpone(_ number: Int64) {
+        if let file = files.removeValue(forKey: number) { fetchedBefore = fetchedBefore.addingSaturating(file.fetched) }
+    }
 
     /// Handles an event of a running download.
     package mutating func take(_ event: DownloadEvent, of number: Int64) {
         guard var file = files[number] else { return }
+        file.heard = now
         switch event {
         case .waiting: file.phase = .waiting
         case .retrying(let reason, let delay): file.phase = .retrying(why: reason.clause, at: now + delay)
@@ -103,7 +117,7 @@ package struct ProgressState {
     ///   - number: The number of the download.
     ///   - isFailure: False if it was not needed.
     package mutating func end(_ number: Int64, isFailure: Bool) {
-        if let file = files.removeValue(forKey: number) { fetchedBefore = fetchedBefore.addingSaturating(file.fetched) }
+        postpone(number)
         if isFailure { failed += 1 } else { done += 1 }
     }
 

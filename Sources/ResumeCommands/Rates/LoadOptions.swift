@@ -27,6 +27,13 @@ struct LoadOptions: ParsableArguments {
             visibility: .hidden))
     var perHost: Int?
 
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "Retry for this long after progress, and wait no longer when a server asks (default: 15m).",
+            valueName: "time", visibility: .hidden), transform: TimeSpan.secondsArgument)
+    var retryTime: TimeSpan?
+
     func validate() throws {
         guard (1...64).contains(maxConcurrent) else {
             throw ValidationError("--max-concurrent must be between 1 and 64")

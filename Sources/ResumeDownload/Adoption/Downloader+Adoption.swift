@@ -103,7 +103,7 @@ extension Downloader {
             request: request, transport: transport, transfer: transfer,
             destination: destination ?? Destination(request.destination), names: NameGuard(for: request, in: nil),
             metrics: observer.metrics, onEvent: { _ in })
-        var loop = RequestLoop(run, request.retryPolicy, sampleSeed: request.sampleSeed)
+        var loop = RequestLoop(run)
         do {
             let result = try await body(&loop)
             try await transfer.close()

@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -191,8 +192,9 @@ extension SegmentedBody {
             outcome.interruption = reason
             // If nothing else runs, the single stream that follows counts the failure.
             guard isBusy else { return stop(&group) }
-            let action = outcome.budget.failed(
-                received: received, retryAfter: nil, jitter: Double.random(in: 0...1))
+            let moment = RetryBudget.Moment(
+                now: work.run.request.waitClock.now(), total: work.terms.length, jitter: Double.random(in: 0...1))
+            let action = outcome.budget.failed(received: received, retryAfter: nil, at: moment)
             switch action {
             case .wait(let delay): plan.wait(until: now + delay / .seconds(1))
             case .giveUp: refuse()

@@ -1,4 +1,5 @@
 public import HTTPTypes
+package import ResumeFiles
 public import ResumeHTTP
 public import ResumeStore
 
@@ -117,6 +118,12 @@ public struct DownloadRequest: Sendable {
     public var maximumLength: Int64?
     /// The clock for detecting stalls and comparing connections; tests replace it.
     package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
+    /// The clock for waits and for the time of ``retryPolicy``; tests replace it.
+    package var waitClock = StoreClock.awake
+    /// What the downloads of a run share about their origins; nil if this is the only one.
+    package var origins: OriginPaces?
+    /// Called before a wait of a second or more and after it, so that another download can have the place.
+    package var onPause: (@Sendable (_ isPaused: Bool) async -> Void)?
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
     package var rateLimiters: [RateLimiter] = []
     /// The rows of queues, which are removed with the delivery, and of jobs, which are done then.

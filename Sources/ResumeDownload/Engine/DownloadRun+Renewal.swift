@@ -9,7 +9,7 @@ extension DownloadRun {
     /// The status codes after which the caller is asked for another URL.
     ///
     /// Some servers do not distinguish an expired URL from one that never existed.
-    private static let renewable = forbidden + [404, 410]
+    static let renewable = forbidden + [404, 410]
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3
 
@@ -45,13 +45,13 @@ extension DownloadRun {
             guard url.scheme == "https" || request.url.scheme == "http" else {
                 throw DownloadError(.refused, .renewedToHTTP(url), status: response.status.code)
             }
-            settled = nil
             // Secrets of the old origin are not sent to another one.
             if url.origin != request.url.origin {
                 request.headerFields = Redirection.withoutSecrets(
                     request.headerFields, secret: request.secretHeaderFields)
             }
             request.url = url
+            settled = nil
         }
         if let fields = new.headerFields { request.headerFields = fields }
         await transfer.move(to: request.url, headerFields: request.identityFields)

@@ -156,7 +156,7 @@ extension DeliveredFile {
     /// What is known of the file's representation.
     var representation: Representation {
         Representation(
-            entityTag: entityTag.flatMap { EntityTag($0) }, lastModified: lastModified, completeLength: size)
+            entityTag: entityTag.flatMap { EntityTag($0) }, lastModified: lastModified, completeLength: stamp.size)
     }
 
     /// The field of a request that is answered with 304 if the server still has this file; nil without a validator.

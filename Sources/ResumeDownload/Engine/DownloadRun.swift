@@ -54,7 +54,7 @@ struct DownloadRun {
 
     /// Downloads and delivers the file.
     func run() async throws -> DownloadResult {
-        var loop = RequestLoop(self, request.retryPolicy, sampleSeed: request.sampleSeed)
+        var loop = RequestLoop(self)
         loop.client.reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
@@ -111,6 +111,13 @@ struct DownloadRun {
 
 /// The requests of a run, over its transport.
 extension RequestLoop where Client == DownloadRun {
+    init(_ run: DownloadRun) {
+        let request = run.request
+        self.init(
+            run, request.retryPolicy, sampleSeed: request.sampleSeed, origins: request.origins ?? OriginPaces(),
+            clock: request.waitClock)
+    }
+
     mutating func run() async throws { try await run { try await $0.response(to: $1) } }
 
     mutating func compareAll() async throws -> SampleVerdict { try await compareAll { try await $0.response(to: $1) } }
@@ -185,9 +192,28 @@ extension DownloadRun: RequestClient {
         onEvent(.retrying(reason: Reason(for: failure), after: delay))
     }
 
+    func pausing(_ wait: () async throws -> Void) async throws {
+        await request.onPause?(true)
+        // It fails only if the download is cancelled.
+        try await wait()
+        await request.onPause?(false)
+    }
+
+    func noAnswer(_ failure: any Error) -> NoAnswer? {
+        switch (failure as? TransportError)?.code {
+        case .notConnected?: .unreachable
+        case .connectionClosed?, .stalled?: .silent
+        default: nil
+        }
+    }
+
+    var renews: Bool { request.refresh != nil }
+
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes
-        let reason = Reason.retriesExhausted(Reason(for: failure), held: kept)
+        let response = failure as? ResponseFailure
+        let reason = Reason.retriesExhausted(
+            response?.lastReason ?? Reason(for: failure), held: kept, isPostponed: response?.afterSeconds ?? 0 > 0)
         return DownloadError(.unreachable, reason, status: (failure as? ResponseFailure)?.status)
     }
 

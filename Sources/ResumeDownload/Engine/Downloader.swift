@@ -21,6 +21,8 @@ public struct Downloader: Sendable {
     /// The HTTP client.
     package let transport: any Transport
     private let logger: Logger?
+    /// What its downloads have learned about the origins.
+    package let origins = OriginPaces()
 
     /// Makes a downloader.
     ///
@@ -66,6 +68,8 @@ public struct Downloader: Sendable {
         _ request: DownloadRequest, on queue: isolated TransferQueue,
         onTransfer: @Sendable (isolated Transfer) -> Void, onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) async throws -> DownloadResult {
+        var request = request
+        request.origins = request.origins ?? origins
         // Before anything is fetched and before waiting for a lease.
         let destination = try request.checkedDestination()
         let checksDigest = request.digest != nil && request.ifExists != .replace

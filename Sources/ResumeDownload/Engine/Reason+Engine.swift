@@ -90,12 +90,13 @@ extension Reason {
                 + "To resume, run the download again with valid credentials or a fresh URL.")
     }
 
-    static func retriesExhausted(_ last: Reason, held: Int64) -> Reason {
+    /// The last failure of a download that is not retried; `isPostponed` if it says until when the server asks to wait.
+    static func retriesExhausted(_ last: Reason, held: Int64, isPostponed: Bool) -> Reason {
         let rest =
             held > 0
-            ? "the \(held) bytes received are kept. Run the download again to resume it."
-            : "run the download again later."
-        return Reason(code: last.code, text: "\(last.clause). No retries are left; \(rest)")
+            ? "the \(held) bytes received are kept. Run the download again \(isPostponed ? "then " : "")to resume it."
+            : "run the download again \(isPostponed ? "then" : "later")."
+        return Reason(code: last.code, text: "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)")
     }
 
     static func transport(_ error: TransportError) -> Reason {

@@ -20,7 +20,8 @@ public protocol Transport: Sendable {
     ///
     /// - Parameters:
     ///   - request: Method, scheme, authority, path and all fields.
-    ///   - timeout: The maximum time until the head is received.
+    ///   - timeout: The maximum time without a sign of life before the head is received. A transport that sees interim
+    ///     responses (1xx) measures it from the last of them.
     /// - Returns: The head, and the body that follows it.
     /// - Throws: ``TransportError``, with `stalled` after the timeout; `CancellationError` if the task is cancelled.
     func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse

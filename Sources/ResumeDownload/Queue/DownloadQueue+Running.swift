@@ -61,6 +61,11 @@ extension DownloadQueue {
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
         request.onReceived = { [weak self] _ in Task { await self?.step { $0.received(key, run: run.number) } } }
+        request.onPause = { [weak self] isPaused in
+            while await self?.pauses(key, run: run.number, isPaused) == false, !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }
         let interruption = Interruption()
         request.interruption = interruption
         live[key]?.interruption = interruption
@@ -84,6 +89,17 @@ extension DownloadQueue {
             onFinish?(key, outcome)
             await self.told()
         }
+    }
+
+    /// Records that a run waits, or that it goes on; returns false if there is no place for that.
+    private func pauses(_ key: String, run: Int, _ isPaused: Bool) -> Bool {
+        var isDone = true
+        step { state in
+            let actions = state.pauses(key, run: run, isPaused)
+            isDone = actions != nil
+            return actions ?? []
+        }
+        return isDone
     }
 
     /// Returns and clears the number of bytes that the collector removed of a download that is about to run.

@@ -24,6 +24,7 @@ struct QueuedTerms: Codable {
     private var overlap: Int64?
     private var retries: Int?
     /// In seconds, as are all times here.
+    private var retryTime: Double?
     private var firstDelay: Double?
     private var longestDelay: Double?
     private var restartLimit: Int?
@@ -73,6 +74,7 @@ struct QueuedTerms: Codable {
         connections = unusual(\.connections)
         overlap = unusual(\.overlap)
         retries = unusual(\.retryPolicy.retries)
+        retryTime = unusual(\.retryPolicy.time).map { $0 / .seconds(1) }
         firstDelay = unusual(\.retryPolicy.firstDelay).map { $0 / .seconds(1) }
         longestDelay = unusual(\.retryPolicy.longestDelay).map { $0 / .seconds(1) }
         restartLimit = unusual(\.retryPolicy.restarts)
@@ -156,6 +158,7 @@ struct QueuedTerms: Codable {
         request.connections = connections ?? request.connections
         request.overlap = overlap ?? request.overlap
         request.retryPolicy.retries = retries ?? request.retryPolicy.retries
+        request.retryPolicy.time = retryTime.map { .bounded(seconds: $0) } ?? request.retryPolicy.time
         request.retryPolicy.firstDelay = firstDelay.map { .bounded(seconds: $0) } ?? request.retryPolicy.firstDelay
         request.retryPolicy.longestDelay =
             longestDelay.map { .bounded(seconds: $0) } ?? request.retryPolicy.longestDelay

@@ -100,7 +100,7 @@ extension DownloadRequest {
         let run = DownloadRun(
             request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
             names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
-        var loop = RequestLoop(run, retryPolicy, sampleSeed: sampleSeed)
+        var loop = RequestLoop(run)
         do {
             try await loop.run()
             let result = try await finish(loop.client)

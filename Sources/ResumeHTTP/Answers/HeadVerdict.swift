@@ -19,7 +19,7 @@ package enum HeadVerdict: Sendable, Hashable {
     ///   - response: The response's head; redirects have been followed already.
     ///   - validator: The validator of the stored bytes.
     package init(for response: HTTPResponse, validator: Validator) {
-        let fields = response.headerFields
+        let (fields, timing) = (response.headerFields, ResponseTiming(response))
         switch response.status.code {
         case 200, 206:
             let answer = Verdict.validator(in: fields, like: validator)
@@ -30,8 +30,8 @@ package enum HeadVerdict: Sendable, Hashable {
             } else {
                 self = .unknown(.headUnanswered)
             }
-        case let code where Verdict.isForNow(code):
-            self = .retry(reason: Verdict.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
+        case _ where timing.isTemporary:
+            self = .retry(reason: Verdict.reason(response), afterSeconds: timing.afterSeconds)
         default:
             // A URL that is signed for GET responds with 403 to HEAD, others with 405 or 501.
             self = .unknown(.headUnanswered)

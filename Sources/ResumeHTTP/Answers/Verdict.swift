@@ -91,7 +91,7 @@ package enum Verdict: Sendable, Hashable {
         for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy(),
         in context: AnswerContext = AnswerContext()
     ) {
-        let fields = response.headerFields
+        let (fields, timing) = (response.headerFields, ResponseTiming(response))
         let asksForRange = if case .range = plan { true } else { false }
         switch response.status.code {
         case 200 where !Self.isPart(response), 203:
@@ -111,8 +111,8 @@ package enum Verdict: Sendable, Hashable {
             self = asksForRange ? .askForWhole(reason: .preconditionFailed) : .refuse(reason: Self.reason(response))
         case 400 where asksForRange:
             self = .askForWhole(reason: .rangeRejected)
-        case let code where Self.isForNow(code):
-            self = .retry(reason: Self.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
+        case _ where timing.isTemporary:
+            self = .retry(reason: Self.reason(response), afterSeconds: timing.afterSeconds)
         case let code where asksForRange && ![401, 407].contains(code):
             // The plain file may be sent although its ranges are refused.
             self = .askForWhole(reason: Self.reason(response))
@@ -120,14 +120,6 @@ package enum Verdict: Sendable, Hashable {
             self = .refuse(reason: Self.reason(response, otherwise: .notAResource))
         default:
             self = .refuse(reason: Self.reason(response))
-        }
-    }
-
-    /// Whether a status is a temporary failure.
-    static func isForNow(_ code: Int) -> Bool {
-        switch code {
-        case 408, 425, 429, 500, 502, 503, 504, 507, 509, 520...599: true
-        default: false
         }
     }
 

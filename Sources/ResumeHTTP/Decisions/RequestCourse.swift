@@ -1,6 +1,6 @@
 /// Decides what follows each request of a download: another request, a wait, or the end.
 ///
-/// It has no side effects; random numbers are parameters.
+/// It has no side effects; the time and random numbers are parameters.
 package struct RequestCourse: Sendable {
     /// How a request ended, with bytes still missing.
     package enum Outcome: Sendable {
@@ -18,7 +18,7 @@ package struct RequestCourse: Sendable {
     package enum Action: Sendable, Hashable {
         case askAgain
         case wait(Duration)
-        /// Stop: all retries are used up.
+        /// Stop: the retries and the time are used up.
         case giveUp
         /// Stop: the download restarted too often, since the file or the responses of the server change.
         case unstable
@@ -52,18 +52,18 @@ package struct RequestCourse: Sendable {
     ///
     /// - Parameters:
     ///   - outcome: How the request ended.
-    ///   - jitter: A random number from 0 to 1.
+    ///   - moment: The circumstances.
     /// - Returns: The next step.
-    package mutating func next(after outcome: Outcome, jitter: Double) -> Action {
+    package mutating func next(after outcome: Outcome, at moment: RetryBudget.Moment) -> Action {
         switch outcome {
         case .body(let received, let failed):
-            if received > 0 {
-                failedRanges = 0
-                budget.progressed()
-            }
+            if received > 0 { failedRanges = 0 }
             // The remaining bytes were not part of the request.
-            if received > 0, !failed { return .askAgain }
-            return waitOrGiveUp(received: received, jitter: jitter)
+            if received > 0, !failed {
+                budget.add(received, of: moment.total)
+                return .askAgain
+            }
+            return waitOrGiveUp(received: received, at: moment)
         case .discarded:
             return start(avoidingRange: nil)
         case .askForWhole(let reason):
@@ -75,7 +75,7 @@ package struct RequestCourse: Sendable {
             if failedRanges >= 2, avoidsRange == nil, start(avoidingRange: .rangeFailsRepeatedly) == .unstable {
                 return .unstable
             }
-            return waitOrGiveUp(received: 0, retryAfter: seconds, jitter: jitter)
+            return waitOrGiveUp(received: 0, retryAfter: seconds, at: moment)
         }
     }
 
@@ -87,8 +87,10 @@ package struct RequestCourse: Sendable {
         return budget.restarted() ? .askAgain : .unstable
     }
 
-    private mutating func waitOrGiveUp(received: Int64, retryAfter: Int64? = nil, jitter: Double) -> Action {
-        switch budget.failed(received: received, retryAfter: retryAfter, jitter: jitter) {
+    private mutating func waitOrGiveUp(
+        received: Int64, retryAfter: Int64? = nil, at moment: RetryBudget.Moment
+    ) -> Action {
+        switch budget.failed(received: received, retryAfter: retryAfter, at: moment) {
         case .wait(let delay): .wait(delay)
         case .giveUp: .giveUp
         }

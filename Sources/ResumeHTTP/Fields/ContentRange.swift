@@ -49,25 +49,3 @@ enum Decimal64 {
         return Int64(text)
     }
 }
-
-/// The delay that a server requests in `Retry-After`.
-///
-/// Source: [RFC 9110, 10.2.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3).
-package enum RetryAfter {
-    /// The longest delay that is honored, in seconds, so that a server cannot block a client for a year.
-    package static let longest: Int64 = 600
-
-    /// Returns the seconds to wait, from 0 to ``longest``.
-    ///
-    /// A date is compared with the response's own `Date`, so that a wrong local clock does not matter.
-    ///
-    /// - Returns: nil if the field is absent or malformed, or is a date in a response without `Date`.
-    package static func seconds(in fields: HTTPFields) -> Int64? {
-        guard let text = SingletonField(.retryAfter, in: fields).text else { return nil }
-        let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        if isNumber { return min(Decimal64.parse(text) ?? longest, longest) }
-        guard let until = HTTPDate(text), let sent = SingletonField(.date, in: fields).text.flatMap({ HTTPDate($0) })
-        else { return nil }
-        return min(max(until.secondsSinceEpoch - sent.secondsSinceEpoch, 0), longest)
-    }
-}

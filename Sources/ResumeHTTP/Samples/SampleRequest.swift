@@ -74,6 +74,7 @@ package enum SampleHead: Sendable, Hashable {
 
     /// Judges a response.
     init(for response: HTTPResponse, to sample: SampleRequest, stored: Representation, policy: ResumePolicy) {
+        let timing = ResponseTiming(response)
         var fields = response.headerFields
         switch response.status.code {
         case 206:
@@ -91,10 +92,10 @@ package enum SampleHead: Sendable, Hashable {
             case .retry(let reason, _): self = .retry(reason, afterSeconds: nil)
             default: self = .read
             }
+        case _ where timing.isTemporary:
+            self = .retry(Verdict.reason(response), afterSeconds: timing.afterSeconds)
         case 401, 403, 404, 407, 410, 451:
             self = .refuse(Verdict.reason(response))
-        case let code where Verdict.isForNow(code):
-            self = .retry(Verdict.reason(response), afterSeconds: RetryAfter.seconds(in: fields))
         default:
             self = .useless(.samplesUnanswered)
         }

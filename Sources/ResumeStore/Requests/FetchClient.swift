@@ -71,7 +71,7 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
 
     func exhausted(because failure: any Error) async -> any Error {
         guard let failure = failure as? ResponseFailure else { return failure }
-        return DownloadError(.unreachable, failure.reason, status: failure.status)
+        return DownloadError(.unreachable, failure.lastReason, status: failure.status)
     }
 
     func unstable(because reason: Reason) -> any Error { DownloadError(.unstable, .unstable(reason)) }

@@ -64,6 +64,15 @@ package protocol RequestClient {
     /// Called before a delay and the next request.
     func retries(after delay: Duration, because failure: any Error)
 
+    /// Performs a wait of a second or more, during which the download needs no place among the running ones.
+    func pausing(_ wait: () async throws -> Void) async throws
+
+    /// Returns what a failure without a response says about the server; nil if nothing.
+    func noAnswer(_ failure: any Error) -> NoAnswer?
+
+    /// Whether a response that refuses the download may lead to another URL or other header fields.
+    var renews: Bool { get }
+
     /// Returns the error to throw after the last retry.
     func exhausted(because failure: any Error) async -> any Error
 
@@ -89,6 +98,20 @@ extension RequestClient {
     package func note(_ reason: Reason) async throws {}
 
     package func retries(after delay: Duration, because failure: any Error) {}
+
+    package func pausing(_ wait: () async throws -> Void) async throws { try await wait() }
+
+    package func noAnswer(_ failure: any Error) -> NoAnswer? { nil }
+
+    package var renews: Bool { false }
+}
+
+/// What a request without a response says about the server.
+package enum NoAnswer: Sendable {
+    /// There is no connection.
+    case unreachable
+    /// The connection was closed, or nothing was received.
+    case silent
 }
 
 /// How a request ended, as far as the next step of a ``RequestLoop`` depends on it.
@@ -99,6 +122,8 @@ package enum RequestOutcome: Error {
     case askForWhole(Reason)
     /// Send the same request again later.
     case retry(Reason, afterSeconds: Int64?, status: Int?)
+    /// The server serves other downloads instead. Wait until one of them ends.
+    case crowded(Reason?, afterSeconds: Int64?)
     /// The stored bytes are wrong. Discard them and restart.
     case discard(Reason)
     /// The server sends an older version, of which bytes are stored. Request the rest of it.

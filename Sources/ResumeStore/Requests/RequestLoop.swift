@@ -1,4 +1,5 @@
 internal import HTTPTypes
+package import ResumeFiles
 package import ResumeHTTP
 
 /// The requests of one download, one after another, until its transfer is complete.
@@ -21,12 +22,28 @@ package struct RequestLoop<Client: RequestClient> {
     let sampleSeed: UInt64?
     /// The largest number of bytes that the transfer has held.
     private var furthest: Int64 = 0
+    let origins: OriginPaces
+    let clock: StoreClock
+    let longestWait: Duration
+    /// How often a refusal was attributed to the requests of other downloads.
+    var timesYielded = 0
 
-    /// Creates a loop that has sent no request yet; without a seed, the offsets of samples are random.
-    package init(_ client: Client, _ limits: RetryPolicy, sampleSeed: UInt64? = nil) {
+    /// Creates a loop that has sent no request yet.
+    ///
+    /// - Parameters:
+    ///   - client: Does the I/O.
+    ///   - limits: How often and for how long requests are repeated.
+    ///   - sampleSeed: Without a seed, the offsets of samples are random.
+    ///   - origins: What other downloads have learned about the origins.
+    ///   - clock: Stands still while the machine sleeps.
+    package init(
+        _ client: Client, _ limits: RetryPolicy, sampleSeed: UInt64? = nil, origins: OriginPaces = OriginPaces(),
+        clock: StoreClock = .awake
+    ) {
         self.client = client
         course = RequestCourse(limits)
         self.sampleSeed = sampleSeed
+        (self.origins, self.clock, longestWait) = (origins, clock, limits.time)
     }
 
     /// Sends requests until the transfer is complete.
@@ -36,11 +53,13 @@ package struct RequestLoop<Client: RequestClient> {
             try Task.checkCancellation()
             let avoided = course.avoidsRange ?? (course.ranges.isPlain ? .rangeFailsRepeatedly : nil)
             let plan = await client.transfer.plan(avoidsRange: avoided).limited(by: course.ranges)
+            let turn = try await takeTurn()
             let outcome: RequestOutcome
             do {
+                defer { origins.with(turn.origin) { $0.leave(turn.number) } }
                 // The next plan depends on what was learned.
                 if avoided == nil, try await compareSamples(before: plan, send) { continue }
-                outcome = try await exchange(plan, send)
+                outcome = try await exchange(plan, turn, send)
             } catch let early as RequestOutcome {
                 outcome = early
             }
@@ -49,9 +68,14 @@ package struct RequestLoop<Client: RequestClient> {
     }
 
     /// Sends one request and carries out the verdict on its response.
-    private mutating func exchange(_ plan: Plan, _ send: Send) async throws -> RequestOutcome {
+    private mutating func exchange(_ plan: Plan, _ turn: Turn, _ send: Send) async throws -> RequestOutcome {
         let response = try await send(&client, plan)
         let (head, body) = (response.head, response.body)
+        let status = head.status.code
+        if [403, 416, 429, 503].contains(status), await yields(to: turn, because: status) {
+            client.cancel(body)
+            return .crowded(Reason.status(of: head), afterSeconds: ResponseTiming(head).afterSeconds)
+        }
         do {
             if let outcome = try await outcome(of: response, to: plan) {
                 client.cancel(body)
@@ -92,6 +116,7 @@ package struct RequestLoop<Client: RequestClient> {
             throw error
         }
         defer { if !verdict.usesBody { client.cancel(body) } }
+        if verdict.usesBody { origins.with(turn.origin) { $0.serves(turn.number) } }
         switch verdict {
         case .append, .startOver, .startRange:
             let start = verdict.replaces ? 0 : held.length
@@ -159,9 +184,23 @@ package struct RequestLoop<Client: RequestClient> {
     mutating func follow(_ outcome: RequestOutcome, of plan: Plan) async throws {
         switch outcome {
         case .body(let received, let failure):
+            if received > 0, await client.transfer.isComplete {
+                let origin = await client.transfer.origin
+                return origins.with(origin) { $0.works = true }
+            }
             if await client.transfer.isComplete { return }
+            if received == 0, let failure, client.noAnswer(failure) != nil, await yields() {
+                return try await follow(.crowded(nil, afterSeconds: nil), of: plan)
+            }
             try await follow(
                 .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
+        case .crowded(let reason, let seconds):
+            let origin = await client.transfer.origin
+            if let seconds {
+                let wait = RetryBudget.lengthened(.seconds(seconds), .random(in: 0...1))
+                origins.with(origin) { $0.close(until: clock.now() + wait) }
+            }
+            client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin, reason)))
         case .askForWhole(let reason):
             let wasPlain = course.ranges.isPlain
             try await follow(.askForWhole(reason), because: ResponseFailure(reason))
@@ -173,7 +212,7 @@ package struct RequestLoop<Client: RequestClient> {
             let failedRange = if case .range = plan { status == 500 } else { false }
             try await follow(
                 .retry(afterSeconds: seconds, failedRange: failedRange),
-                because: ResponseFailure(reason, status: status))
+                because: ResponseFailure(reason, status: status, afterSeconds: seconds))
         case .discard(let reason):
             // Discard first, so that no later transfer uses these bytes if this was the last attempt.
             try await client.transfer.discard(reason: reason)
@@ -192,11 +231,27 @@ package struct RequestLoop<Client: RequestClient> {
     /// Continues at once or after a delay, or gives up.
     private mutating func follow(_ outcome: RequestCourse.Outcome, because failure: any Error) async throws {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
-        switch course.next(after: outcome, jitter: Double.random(in: 0...1)) {
+        let (origin, total) = await (client.transfer.origin, client.transfer.partial.totalLength)
+        let now = clock.now()
+        let moment = RetryBudget.Moment(
+            now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
+        let isUnreachable = client.noAnswer(failure) == .unreachable
+        let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
+        let action = isGivenUp ? .giveUp : course.next(after: outcome, at: moment)
+        let asked = (failure as? ResponseFailure)?.afterSeconds
+        origins.with(origin) { pace in
+            if course.budget.hasProgressed { pace.works = true }
+            if case .wait(let delay) = action, asked != nil { pace.close(until: now + delay) }
+            if case .wait(let delay) = action, isUnreachable { pace.failedToConnect(until: now + delay) }
+            if action == .giveUp, isUnreachable { pace.isGivenUp = true }
+            // Other downloads end as well, instead of asking.
+            if action == .giveUp, let asked { pace.close(until: now + .seconds(asked)) }
+        }
+        switch action {
         case .askAgain: return
         case .wait(let delay):
             client.retries(after: delay, because: failure)
-            try await Task.sleep(for: delay)
+            try await pause(until: now + delay)
         case .giveUp: throw await client.exhausted(because: failure)
         case .unstable: throw client.unstable(because: (failure as? ResponseFailure)?.reason ?? .endedEarly)
         }

@@ -66,6 +66,9 @@ extension Transfer {
 
 /// The requests of a transfer.
 extension Transfer {
+    /// The origin of the next request.
+    var origin: String { caller.url.origin }
+
     /// Decides what to request next.
     ///
     /// - Parameter avoidsRange: Why the whole file is requested whatever is stored; nil to request the rest if

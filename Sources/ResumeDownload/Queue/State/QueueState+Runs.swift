@@ -12,7 +12,7 @@ extension QueueState {
             return actions
         }
         // If the limit was lowered, the most recent starts are stopped.
-        let active = running.filter { key in items[key]?.run.map { !$0.isStopping && !$0.isReceived } ?? false }
+        let active = running.filter { items[$0]?.run.map { $0.hasPlace && !$0.isStopping } ?? false }
         for surplus in active.dropFirst(maximumRunning).reversed() { actions += stop(surplus) }
         while places < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
         return actions
@@ -38,6 +38,21 @@ extension QueueState {
             $0.rank = rank
         }
         return [.stop(key)]
+    }
+
+    /// How many runs may wait without counting towards the limit.
+    package static let mostPaused = 64
+
+    /// Records that a run waits to try again, so that another one has its place, or that it goes on.
+    ///
+    /// - Returns: nil if there is no place to go on.
+    package mutating func pauses(_ key: Key, run number: Int, _ isPaused: Bool) -> [Action]? {
+        guard let run = items[key]?.run, run.number == number, run.isPaused != isPaused else { return [] }
+        let paused = running.count { items[$0]?.run?.isPaused == true }
+        if isPaused, paused >= Self.mostPaused { return [] }
+        if !isPaused, !run.isStopping, places >= maximumRunning { return nil }
+        update(key) { $0.run?.isPaused = isPaused }
+        return schedule()
     }
 
     /// How many small files may be delivered at a time without counting towards the limit.

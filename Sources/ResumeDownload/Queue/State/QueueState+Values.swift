@@ -64,6 +64,11 @@ extension QueueState {
         ///
         /// While it is being delivered together with others, it does not count towards ``QueueState/maximumRunning``.
         package var isReceived = false
+        /// Whether it waits to try again; then it does not count either.
+        package var isPaused = false
+
+        /// Whether it counts towards ``QueueState/maximumRunning``.
+        var hasPlace: Bool { !isReceived && !isPaused }
     }
 
     /// One download.

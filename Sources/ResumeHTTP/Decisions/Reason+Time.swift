@@ -1,0 +1,25 @@
+package import HTTPTypes
+
+/// Reasons for waits.
+extension Reason {
+    /// The status of a response in words.
+    package static func status(of response: HTTPResponse) -> Reason { Verdict.reason(response) }
+
+    /// The server asked an earlier download to wait.
+    package static func waitRequested(_ origin: String) -> Reason {
+        Reason(code: .init(rawValue: "wait-requested"), text: "\(origin) has asked earlier requests to wait")
+    }
+
+    /// The server refused a request while it served others.
+    package static func noFurtherConnection(_ origin: String, _ reason: Reason? = nil) -> Reason {
+        let cause = reason.map { "\($0.clause) while other downloads from \(origin) run" }
+        return Reason(
+            code: .noFurtherConnection,
+            text: "\(cause ?? "\(origin) serves no more downloads at a time"); waiting for one of them to end")
+    }
+}
+
+extension Reason.Code {
+    /// An origin serves no more downloads at a time.
+    package static let noFurtherConnection = Reason.Code(rawValue: "no-further-connection")
+}

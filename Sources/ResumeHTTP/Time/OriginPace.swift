@@ -1,0 +1,92 @@
+/// What the downloads of a run have learned about an origin: whether it works, when it may be asked again, and how many
+/// of them it serves at a time.
+///
+/// A value without a clock: times are durations on a clock that stands still while the machine sleeps.
+package struct OriginPace: Sendable {
+    /// Identifies a download while it has a request at the origin.
+    package typealias Turn = Int
+
+    /// What a download does before its next request.
+    package enum Entry: Sendable, Hashable {
+        /// Send the request, and report its end with `leave`.
+        case go(Turn)
+        /// Wait until a time: the server asks for that.
+        case closed(until: Duration)
+        /// Wait until another download leaves: the origin serves no more at a time.
+        case full
+    }
+
+    /// Whether one of its downloads has made progress.
+    package var works = false
+    /// The end of the wait that the server requested.
+    private var closedUntil = Duration.zero
+    /// Whether a download has given up since there is no connection, so that others try only once.
+    package var isGivenUp = false
+    /// When downloads that have not begun may try an origin that refuses connections.
+    private var unreachableUntil = Duration.zero
+    private var lastTurn = 0
+    /// The downloads that have a request at the origin.
+    private var busy: Set<Turn> = []
+    /// Those of them that are being served.
+    private var served: Set<Turn> = []
+    /// How many may have a request; nil for any number.
+    private var most: Int?
+
+    /// Knows nothing yet.
+    package init() {}
+
+    /// Records that the server asks to wait until a time, which holds for all downloads.
+    package mutating func close(until time: Duration) { closedUntil = max(closedUntil, time) }
+
+    /// Records that there is no connection; the download that has found this tries again at a time.
+    package mutating func failedToConnect(until time: Duration) { unreachableUntil = max(unreachableUntil, time) }
+
+    /// Decides whether a download may send a request.
+    package mutating func enter(at now: Duration) -> Entry {
+        if closedUntil > now { return .closed(until: closedUntil) }
+        guard isOpen else { return .full }
+        lastTurn += 1
+        busy.insert(lastTurn)
+        return .go(lastTurn)
+    }
+
+    /// Whether the origin serves a further download.
+    package var isOpen: Bool { busy.count < most ?? .max }
+
+    /// Whether it has no download that knows it.
+    package var isIdle: Bool { busy.isEmpty }
+
+    /// Whether the server asks to wait longer than is permitted.
+    package func isClosed(at now: Duration, beyond patience: Duration) -> Bool {
+        // The random addition does not count.
+        closedUntil - now > RetryBudget.lengthened(patience, 1)
+    }
+
+    /// Whether a download that has not begun may begin; one that would have to wait too long ends at once.
+    package func mayBegin(at now: Duration, patience: Duration) -> Bool {
+        isClosed(at: now, beyond: patience) || max(closedUntil, unreachableUntil) <= now && isOpen
+    }
+
+    /// Records that the server sends the file.
+    package mutating func serves(_ turn: Turn) {
+        served.insert(turn)
+        (unreachableUntil, isGivenUp) = (.zero, false)
+    }
+
+    /// Records the end of a request.
+    package mutating func leave(_ turn: Turn) {
+        busy.remove(turn)
+        served.remove(turn)
+    }
+
+    /// Records that a request was refused or got no answer.
+    ///
+    /// - Parameter turn: The request; nil if it has been left.
+    /// - Returns: Whether the reason may be the requests of others. Then no more than those are sent at a time. If
+    ///   nothing else was being served, the reason is another one, and earlier limits are lifted.
+    package mutating func refuses(_ turn: Turn? = nil) -> Bool {
+        let others = served.count { $0 != turn }
+        most = others > 0 ? others : nil
+        return others > 0
+    }
+}

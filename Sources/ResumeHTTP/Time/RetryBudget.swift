@@ -1,0 +1,98 @@
+/// Decides whether and when to retry: a number of times before the first progress, and for a time after it.
+package struct RetryBudget: Sendable {
+    /// The step after a failure.
+    package enum Action: Sendable, Hashable {
+        /// Retry after a delay.
+        case wait(Duration)
+        /// Stop: the retries and the time are used up, or the server asks to wait longer than the policy allows.
+        case giveUp
+    }
+
+    /// The circumstances of a decision.
+    package struct Moment: Sendable {
+        /// The time on a clock that stands still while the machine sleeps.
+        package var now: Duration
+        /// The length of the file; nil if it is unknown.
+        package var total: Int64?
+        /// Whether a download from the same origin has made progress in this run.
+        package var originWorks: Bool
+        /// A random number from 0 to 1, so that the decision is reproducible.
+        package var jitter: Double
+
+        /// Describes the circumstances.
+        package init(now: Duration, total: Int64? = nil, originWorks: Bool = false, jitter: Double) {
+            (self.now, self.total, self.originWorks) = (now, total, originWorks)
+            self.jitter = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
+        }
+    }
+
+    /// A connection that received more bytes than this was useful.
+    private static let enough: Int64 = 16 << 10
+    /// The longest delay after a useful connection; it limits requests to fifty per second.
+    private static let pause: Duration = .milliseconds(20)
+    /// The longest time that is added at random to a delay that the server requested.
+    private static let longestAddition: Duration = .seconds(60)
+
+    private let policy: RetryPolicy
+    private var failures = 0
+    private var restarts = 0
+    /// The bytes that were received since the last progress.
+    private var gained: Int64 = 0
+    /// The time of the first failure since the last progress.
+    private var failingSince: Duration?
+    /// Whether there was any progress.
+    package private(set) var hasProgressed = false
+
+    /// Begins with a full budget.
+    package init(_ policy: RetryPolicy = RetryPolicy()) {
+        self.policy = policy
+    }
+
+    /// Adds received bytes, which are progress if they are enough together.
+    ///
+    /// - Parameters:
+    ///   - received: The number of bytes that a request added.
+    ///   - total: The length of the file; nil if it is unknown.
+    package mutating func add(_ received: Int64, of total: Int64?) {
+        gained += min(max(received, 0), .max - gained)
+        guard gained >= min(64 << 10, total.map { max($0 / 100, 1) } ?? .max) else { return }
+        (failures, gained, failingSince, hasProgressed) = (0, 0, nil, true)
+    }
+
+    /// Records a failure.
+    ///
+    /// - Parameters:
+    ///   - received: The number of bytes that the request added. After more than 16 KiB the delay is at most 20 ms,
+    ///     since some servers and proxies close each connection after a while.
+    ///   - retryAfter: The delay that the server requested, in seconds; it is lengthened at random, so that not all
+    ///     clients return in the same second, and never shortened.
+    ///   - moment: The circumstances.
+    /// - Returns: The next step.
+    package mutating func failed(received: Int64, retryAfter: Int64?, at moment: Moment) -> Action {
+        add(received, of: moment.total)
+        let since = failingSince ?? moment.now
+        failingSince = since
+        let hasTime = (hasProgressed || moment.originWorks) && moment.now - since < policy.time
+        let asked = Duration.seconds(max(retryAfter ?? 0, 0))
+        guard policy.retries > 0, hasTime || failures < policy.retries, asked <= policy.time else { return .giveUp }
+        let doubled = RetryPolicy.bounded(policy.firstDelay) * (1 << min(failures, 20))
+        failures += 1
+        // Half fixed, half random: never immediately, and not all clients at the same time.
+        let delay = min(doubled, RetryPolicy.bounded(policy.longestDelay)) * (0.5 + moment.jitter / 2)
+        return .wait(
+            max(received > Self.enough ? min(delay, Self.pause) : delay, Self.lengthened(asked, moment.jitter)))
+    }
+
+    /// Adds a random part of up to a tenth to a delay that the server requested.
+    package static func lengthened(_ asked: Duration, _ jitter: Double) -> Duration {
+        asked + min(asked * (jitter / 10), longestAddition)
+    }
+
+    /// Records a restart from the beginning.
+    ///
+    /// - Returns: Whether it is allowed; false if the server's validator changes too often.
+    package mutating func restarted() -> Bool {
+        restarts += 1
+        return restarts <= policy.restarts
+    }
+}

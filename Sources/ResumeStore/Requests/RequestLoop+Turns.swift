@@ -1,0 +1,60 @@
+internal import ResumeFiles
+internal import ResumeHTTP
+
+/// Waits for the origin, which all downloads of a run share.
+extension RequestLoop {
+    /// A request at an origin.
+    struct Turn {
+        let origin: String
+        let number: OriginPace.Turn
+    }
+
+    /// Waits until a request may be sent.
+    func takeTurn() async throws -> Turn {
+        while true {
+            try Task.checkCancellation()
+            let (origin, now) = (await client.transfer.origin, clock.now())
+            switch origins.with(origin, { $0.enter(at: now) }) {
+            case .go(let number): return Turn(origin: origin, number: number)
+            case .closed(let time):
+                let seconds = (time - now).components.seconds
+                let failure = ResponseFailure(.waitRequested(origin), afterSeconds: max(seconds, 1))
+                if origins.with(origin, { $0.isClosed(at: now, beyond: longestWait) }) {
+                    throw await client.exhausted(because: failure)
+                }
+                client.retries(after: time - now, because: failure)
+                try await pause(until: time)
+            case .full:
+                client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))
+                try await client.pausing {
+                    while !origins.with(origin, { $0.isOpen }) {
+                        try await clock.sleep(clock.now() + .milliseconds(50))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits; the download gives its place to others if that takes long.
+    func pause(until time: Duration) async throws {
+        guard time - clock.now() >= .seconds(1) else { return try await clock.sleep(time) }
+        try await client.pausing { try await clock.sleep(time) }
+    }
+
+    /// Whether a refusal, or a request without a response, may be due to the requests of other downloads.
+    ///
+    /// The number of times is limited, since a single URL may fail whatever else runs.
+    ///
+    /// - Parameters:
+    ///   - turn: The request; nil if it has ended.
+    ///   - status: The status; nil if there was no response.
+    /// - Returns: Whether to wait until one of them ends, without counting a failure.
+    mutating func yields(to turn: Turn? = nil, because status: Int? = nil) async -> Bool {
+        let isFinal = status == 403 || status == 416
+        guard timesYielded < (isFinal ? 1 : 3), !isFinal || !client.renews else { return false }
+        let origin = if let turn { turn.origin } else { await client.transfer.origin }
+        guard origins.with(origin, { $0.refuses(turn?.number) }) else { return false }
+        timesYielded += 1
+        return true
+    }
+}

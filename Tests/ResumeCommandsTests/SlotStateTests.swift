@@ -1,0 +1,68 @@
+import ResumeCommands
+import Testing
+
+/// Which of the jobs that were taken run.
+@Suite(.timeLimit(.minutes(5)))
+struct SlotStateTests {
+    private func slots(_ count: Int, perHost: Int? = nil) -> SlotState {
+        SlotState(count: count, perHost: perHost, mostDelivered: 8)
+    }
+
+    @Test("A job that waits gives its place to another one, and comes first when it goes on")
+    func waits() {
+        var slots = slots(1)
+        #expect(slots.admit(1) == true)
+        #expect(slots.admit(2) == false)
+        #expect(slots.starts(1, at: "a", mayBegin: true) == true)
+        slots.pause(1)
+        #expect(slots.admit(2) == true)
+        #expect(slots.starts(2, at: "b", mayBegin: true) == true)
+        slots.goOn(1)
+        #expect(slots.starts(1, at: "a", mayBegin: true) == false)
+        #expect(slots.admit(3) == false)
+        slots.end(2)
+        #expect(slots.starts(1, at: "a", mayBegin: false) == true, "it has begun before")
+        slots.end(1)
+        #expect(slots.isIdle)
+    }
+
+    @Test("A job whose origin is closed or whose host has no place does not stop those behind it")
+    func behind() {
+        var slots = slots(2, perHost: 1)
+        for (id, host) in [(1, "a"), (2, "a"), (3, "closed"), (4, "b")] as [(Int64, String)] {
+            #expect(slots.admit(id) == true)
+            #expect(slots.starts(id, at: host, mayBegin: host != "closed") == [1, 4].contains(id))
+        }
+        #expect(slots.admit(5) == false)
+        slots.end(1)
+        #expect(slots.starts(2, at: "a", mayBegin: true) == true)
+        #expect(slots.starts(3, at: "closed", mayBegin: true) == false)
+        slots.end(4)
+        #expect(slots.starts(3, at: "closed", mayBegin: true) == true)
+    }
+
+    @Test("At most 64 jobs wait; then none is taken")
+    func most() {
+        var slots = slots(4)
+        for id in 1...64 {
+            #expect(slots.admit(Int64(id)) == true)
+            #expect(slots.starts(Int64(id), at: "closed", mayBegin: false) == false)
+        }
+        #expect(slots.admit(65) == false)
+        #expect(slots.starts(1, at: "closed", mayBegin: true) == true)
+        #expect(slots.admit(65) == true)
+    }
+
+    @Test("A small file that was received frees its place before it is delivered")
+    func received() {
+        var slots = slots(1)
+        #expect(slots.admit(1) == true)
+        #expect(slots.starts(1, at: "a", mayBegin: true) == true)
+        slots.received(100, 1)
+        #expect(slots.admit(2) == true)
+        slots.end(2)
+        #expect(!slots.isIdle)
+        slots.end(1)
+        #expect(slots.isIdle)
+    }
+}
