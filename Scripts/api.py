@@ -25,7 +25,8 @@ MODULES = ["Resume", "ResumeAsyncHTTP", "ResumeCommands", "ResumeDownload", "Res
 UNCOUNTED = {"ResumeTesting"}
 # What an embedder does not need is `package`.
 MOST_DECLARATIONS = 350
-MOST_TYPES = 60
+# FetchResponse and FetchResult came with issue 12.
+MOST_TYPES = 62
 TYPES = {"swift.struct", "swift.class", "swift.enum", "swift.protocol", "swift.actor"}
 
 

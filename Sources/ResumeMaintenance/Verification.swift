@@ -36,7 +36,7 @@ extension DownloadStore {
         /// A description of the problem.
         public var detail: String
         /// Whether the problem was repaired completely.
-        public var isRepaired: Bool
+        package var isRepaired: Bool
     }
 }
 

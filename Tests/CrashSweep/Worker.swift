@@ -42,6 +42,8 @@ struct Worker: Sendable {
         if workflow.options.contains("--sha256") {
             arguments += ["--sha256", Self.sha256(workflow.expected(files[0]))]
         }
+        // A name that the URL chose does not replace a file that the program has not delivered.
+        if workflow.replacesFile { arguments.append("--overwrite") }
         // Recovery must accept files that were already delivered.
         if workflow.options.contains("-J") { arguments += ["-J", "--skip-existing"] }
         if let selection = workflow.selection {

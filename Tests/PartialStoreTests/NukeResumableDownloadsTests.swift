@@ -94,7 +94,7 @@ struct NukeResumableDownloadsTests {
             #expect(await visit.fetchCut())
             let bytes = try await visit.fetch()
             #expect(bytes == resource.bytes)
-            #expect(visit.request?.field("Range") == "bytes=15904-")
+            #expect(visit.request?.field("Range") == nil)
         }
     }
 
@@ -107,7 +107,7 @@ struct NukeResumableDownloadsTests {
             #expect(await visit.fetchCut())
             let bytes = try await visit.fetch()
             #expect(bytes == file.bytes)
-            #expect(visit.request?.field("Range") == nil)
+            #expect(visit.request?.field("Range") == "bytes=15904-")
         }
     }
 

@@ -24,14 +24,23 @@ struct QueueSameFileTests {
     private static let digest = HTTPDigest(
         .sha256, of: MediaOrigin.content("/a").bytes(in: 0..<MediaOrigin.length))
 
+    private static let seed: UInt64 = 1
+    /// The first bytes of the samples of the whole file, each requested separately: another request may be for another
+    /// resource, whose validator proves nothing.
+    private static let samples: [Int64?] = SampleGrid(over: [0..<MediaOrigin.length], seed: seed).places.flatMap {
+        Array(stride(from: $0.lowerBound, to: $0.upperBound, by: Int64.Stride(SampleGrid.blockLength)))
+    }
+
     static let seconds: [Second] = [
         .init(testDescription: "the same", change: { _ in }, asked: [nil], runsAgain: false),
         .init(
-            testDescription: "another field", change: { $0.headerFields[.accept] = "image/png" },
-            asked: [nil, confirmation]),
+            testDescription: "another field",
+            change: { ($0.headerFields[.accept], $0.sampleSeed) = ("image/png", seed) },
+            asked: [nil, confirmation] + samples),
         .init(
-            testDescription: "another credential", change: { $0.headerFields[.authorization] = "Bearer b" },
-            asked: [nil, confirmation]),
+            testDescription: "another credential",
+            change: { ($0.headerFields[.authorization], $0.sampleSeed) = ("Bearer b", seed) },
+            asked: [nil, confirmation] + samples),
         .init(testDescription: "permits", change: { $0.permits = { _ in true } }, asked: [nil, confirmation]),
         .init(testDescription: "a limit", change: { $0.maximumLength = 10 }, asked: [nil], code: .tooLarge),
         .init(testDescription: "a limit that fits", change: { $0.maximumLength = MediaOrigin.length }, asked: [nil]),

@@ -14,7 +14,9 @@ struct QueuedTermsTests {
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.
-        "interruption", "onReceived", "onPause", "origins", "waitClock", "sampleSeed", "adopts",
+        "interruption", "onReceived", "onPause", "origins", "waitClock", "sampleSeed", "adopts", "onCheck",
+        // Each command decides again which files it may replace; a queue of a program leaves it at `ifExists`.
+        "replacing",
     ]
 
     /// The properties by name.

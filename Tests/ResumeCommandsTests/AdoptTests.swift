@@ -76,7 +76,7 @@ struct AdoptTests {
         try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
             _ = try leave("f.bin")
             let got = await home.run("get", "--from", home["f.bin"], server.url("/f.bin"), "-o", home["f.bin"])
-            #expect(got.status == .success && got.errors.contains("samples of the adopted data agree"), "\(got.errors)")
+            #expect(got.status == .success && got.errors.contains("samples of the stored data agree"), "\(got.errors)")
             #expect(Self.file.content.matches(try home.bytes("f.bin")))
             #expect(server.bodyBytesSent < Self.length - Self.held + 700_000)
 

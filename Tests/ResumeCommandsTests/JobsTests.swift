@@ -35,7 +35,8 @@ struct JobsTests {
     func listAgain() async throws {
         try await OriginServer.withServer(handler: Self.failing("/b.bin")) { server async throws in
             let get = try list(server, ["/a.bin", "/b.bin", "/c.bin"])
-            #expect(await home.run(get).status == .tryAgain)
+            // One at a time: a refusal beside other requests may mean that there are too many.
+            #expect(await home.run(get + ["-j", "1"]).status == .tryAgain)
             #expect(server.requests.count == 3)
             server.setHandler(Self.handler)
             let again = await home.run(get)
@@ -360,14 +361,14 @@ struct JobsTests {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             switch request.path {
             case "/typo.bin": .status("404 Not Found")
-            case "/kept.bin" where request.field("Range") != nil: .status("403 Forbidden")
             default: .file(Sample.resource, for: request, cutAfter: Sample.cut)
             }
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let get = try list(server, ["/typo.bin", "/kept.bin"])
             #expect(await home.run(get).status == .refused)
-            // The second run of the job with bytes is refused.
+            // The second run of the job with bytes is refused, and so is its request without a range.
+            server.setHandler { _ in .status("403 Forbidden") }
             #expect(await home.run("resume", home["kept.bin"]).status == .refused)
             let count = server.requests.count
             server.setHandler { $0.path == "/typo.bin" ? .status("404 Not Found") : .file(Sample.resource, for: $0) }

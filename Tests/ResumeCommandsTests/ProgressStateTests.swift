@@ -207,4 +207,22 @@ struct ProgressStateTests {
             #expect(last?.contains("3 failed") == true, "\(width): \(last ?? "none")")
         }
     }
+
+    @Test("D7, D8: a download that receives nothing says for how long, and a log shows what is waited for")
+    func silent() {
+        let start = ContinuousClock.now
+        var state = ProgressState(count: 1, stallTimeout: .seconds(30), now: start)
+        state.begin(1, named: "file")
+        state.tick(start)
+        state.tick(start + .seconds(4))
+        #expect(state.report == ["file: connecting"])
+        state.tick(start + .seconds(12))
+        #expect(state.report == ["file: no response for 12s, retry in 18s"])
+        state.take(.started(totalBytes: 1000), of: 1)
+        state.take(.progress(receivedBytes: 500, totalBytes: 1000), of: 1)
+        state.tick(start + .seconds(13))
+        #expect(state.report.first?.hasPrefix("file: 50%, 500 B of 1000 B") == true, "\(state.report)")
+        state.tick(start + .seconds(33))
+        #expect(state.report == ["file: no data for 20s, retry in 10s, 50%"])
+    }
 }

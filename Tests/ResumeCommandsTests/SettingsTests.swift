@@ -141,13 +141,14 @@ struct SettingsTests {
                 "condition = if-range  [default]", "connect-timeout = 30s  [default]", "connections = 1  [default]",
                 "limit-rate = 2M  [\(path), line 2]", "max-concurrent = 4  [default]",
                 "netrc = true  [\(path), line 5]",
-                "proxy = http://proxy:3128  [\(path), line 3]", "renew-command = prog …  [\(path), line 4]",
-                "retries = 7  [RESUMECTL_RETRIES]", "stall-timeout = 30s  [default]",
+                "progress = bar  [default]", "proxy = http://proxy:3128  [\(path), line 3]",
+                "renew-command = prog …  [\(path), line 4]",
+                "retries = 7  [RESUMECTL_RETRIES]", "retry-time = 15m  [default]", "stall-timeout = 30s  [default]",
                 "store = \(home.store)  [RESUMECTL_STORE]", "store-max-age = 30d  [default]",
                 "store-max-size = 16GiB  [default]",
             ], "\(text.output)")
         let json = try await home.run(["config", "--json"], environment: variables).json
-        #expect(json.compactMap { $0["name"]?.string }.count == 13)
+        #expect(json.compactMap { $0["name"]?.string }.count == 15)
         let rate = json.first { $0["name"]?.string == "limit-rate" }
         #expect(rate?["value"]?.string == "2M" && rate?["source"]?.string == "\(path), line 2")
     }

@@ -261,9 +261,14 @@ struct StandardOutputTests {
             return response
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
-            let options = second == .noTag ? ["--allow-unvalidated"] : []
+            // The known tag with another length is a failure for now.
+            let patience = second == .shorter ? ["--retries", "1", "--retry-time", "0"] : []
+            let options = second == .noTag ? ["--allow-unvalidated"] : patience
             let outcome = await home.stream([server.url()] + options, to: output.take)
-            if [.changed, .changedLater, .shorter].contains(second) {
+            if second == .shorter {
+                #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+                #expect(first.matches(output.bytes) && output.count < 2_000_000, "nothing is appended")
+            } else if [.changed, .changedLater].contains(second) {
                 #expect(outcome.status == .tryAgain && outcome.errors.contains("changed"), "\(outcome.errors)")
                 #expect(outcome.errors.contains("Run the command again to start the output from the first byte."))
                 #expect(first.matches(output.bytes) && output.count < 2_000_000, "nothing is appended")
@@ -287,7 +292,7 @@ struct StandardOutputTests {
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let output = Output()
-            let outcome = await home.stream([server.url(), "--retries", "2"], to: output.take)
+            let outcome = await home.stream([server.url(), "--retries", "2", "--retry-time", "0"], to: output.take)
             #expect(outcome.status == .tryAgain && server.requests.count < 7, "\(outcome.errors)")
             #expect(content.matches(output.bytes))
         }

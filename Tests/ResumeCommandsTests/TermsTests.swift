@@ -160,7 +160,7 @@ struct TermsTests {
         }
     }
 
-    @Test("F3: a range request that is answered with no valid response is made once more, without a range")
+    @Test("F3: after a range request that is answered with no valid response, closed ranges and the whole file follow")
     func invalidRangeAnswer() async throws {
         let answer = "HTTP/1.1 206 Partial Content\r\nContent-Length: -5\r\nContent-Range: bytes 5-4/5\r\n\r\n"
         try await cutOnce([]) { server in
@@ -169,7 +169,8 @@ struct TermsTests {
                     ? .file(Self.file, for: request) : Response([.raw(Array(answer.utf8)), .close])
             }
             _ = try await get(server, ["--retries", "0"])
-            #expect(server.requests.count == 3)
+            let hasRange = server.requests.map { $0.field("Range") != nil }
+            #expect(hasRange == [false, true, false, true, true, false])
             #expect(Self.file.content.matches(try home.bytes("out.bin")))
             let log = await home.run("log", "--json")
             #expect(log.output.contains("range-answer-invalid"))

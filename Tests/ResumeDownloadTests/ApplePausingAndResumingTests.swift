@@ -43,11 +43,12 @@ struct ApplePausingAndResumingTests {
                 #expect(data == nil)
             }
         }
+        // Some servers that deny ranges have them: a range is requested all the same.
         var resource = Resource.old
         resource.acceptRanges = "none"
         try await Desk.with(resource.stalling(at: Desk.held)) { desk in
             let data = try await desk.cancelled()
-            #expect(data == nil)
+            #expect(data?.receivedBytes == Desk.held)
         }
     }
 

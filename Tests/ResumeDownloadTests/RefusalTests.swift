@@ -34,7 +34,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("A refusal is recorded once, whether or not bytes are stored")
+    @Test("Each refusal is recorded once: if bytes are stored, that of the range and that of the whole file")
     func recordedOnce() async throws {
         try await Origin.with({ _ in .status("404 Not Found") }) { origin in
             _ = await origin.failure()
@@ -45,7 +45,8 @@ struct RefusalTests {
             origin.server.setHandler { _ in .status("404 Not Found") }
             _ = await origin.failure()
             let kinds = try await origin.store.events().map(\.kind)
-            #expect(kinds.suffix(2) == [.interrupted, .refused])
+            #expect(kinds.suffix(3) == [.interrupted, .refused, .refused])
+            #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false])
         }
     }
 
@@ -161,12 +162,17 @@ struct RefusalTests {
             let first = try await origin.store.entries().first?.chunks.first?.path
             origin.server.setHandler { .file(.new, for: $0, cutAfter: 70_000) }
             _ = await origin.failure { $0.retryPolicy.retries = 0 }
-            let entry = try #require(try await origin.store.entries().first)
-            #expect(entry.chunks.first?.path != first)
-            #expect(entry.representation?.entityTag?.rawValue == "\"b\"")
+            // The old one stays until the new one is delivered.
+            let entries = try await origin.store.entries()
+            #expect(Set(entries.map { $0.representation?.entityTag?.rawValue }) == ["\"a\"", "\"b\""])
+            let old = try #require(entries.first { $0.representation?.entityTag?.rawValue == "\"a\"" })
+            let new = try #require(entries.first { $0.representation?.entityTag?.rawValue == "\"b\"" })
+            #expect(old.chunks.first?.path == first && old.receivedBytes == 60_000)
+            #expect(new.chunks.first?.path != first && new.receivedBytes == 70_000)
             origin.server.setHandler { .file(.old, for: $0) }
             _ = try await origin.get()
             #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.last?.field("Range") == "bytes=55904-")
         }
     }
 

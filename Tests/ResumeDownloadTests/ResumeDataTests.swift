@@ -47,7 +47,8 @@ struct ResumeDataTests {
             ("\"received\":3", "\"received\":11"), ("\"received\":3", "\"received\":9223372036854775807"),
             ("\"total\":10", "\"total\":-1"), ("\"total\":10", "\"total\":9223372036854775807"),
             ("https:", "file:"), ("https://example.org/f", "/etc/passwd"), ("bytes=0-9", "bytes=9-0"),
-            ("\\\"a\\\"", "no tag"), ("\\\"a\\\"", "\\\"\\r\\nX: y\\\""), ("\"k\"", "\"\""), ("\"k\"", "1"),
+            ("\\\"a\\\"", "no tag"), ("\\\"a\\\"", "a"), ("\\\"a\\\"", "W/\\\"a\\\""),
+            ("\\\"a\\\"", "\\\"\\r\\nX: y\\\""), ("\"k\"", "\"\""), ("\"k\"", "1"),
         ]
         for (old, new) in broken {
             let text = Self.text.replacing(old, with: new)

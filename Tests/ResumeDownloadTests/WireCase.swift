@@ -92,10 +92,11 @@ extension WireCase {
         WireCase(
             "B15", first: [("ETag", "\"d41d8cd98f00b204e9800998ecf8427e-2\"")],
             asks: "\"d41d8cd98f00b204e9800998ecf8427e-2\""),
-        WireCase("D11", first: [("Accept-Ranges", "none")], asks: nil),
+        WireCase("D11", first: [("Accept-Ranges", "none")]),
         WireCase("D12", first: [("Accept-Ranges", "")]), WireCase("M01", first: [("Cache-Control", "immutable")]),
         WireCase("M04", first: [noTag, ("Last-Modified", day), ("Date", later), ("Age", "86400")], asks: day),
-        WireCase("M05", first: [("Vary", "*")], asks: nil, .restarts),
+        WireCase("M05", first: [("Vary", "*")]),
+        WireCase("M05: a date", first: dated + [("Vary", "*")], asks: nil, .restarts),
         WireCase("A20", first: [("Vary", "Accept")]),
     ]
 

@@ -66,8 +66,16 @@ struct ParserRobustnessTests {
             if UInt8.random(in: 0...3, using: &generator) == 0 { bytes = [0x57, 0x2F] + bytes }
             guard let tag = EntityTag(bytes) else { continue }
             accepted += 1
+            let isWeak = bytes.starts(with: [0x57, 0x2F])
+            let opaque = bytes.dropFirst(isWeak ? 2 : 0)
+            let isQuoted = opaque.count >= 2 && opaque.first == 0x22 && opaque.last == 0x22
+            // A tag without quotation marks is sent in conditions, but is no validator.
+            let validator = Representation(entityTag: tag).validator
             let isSound =
-                tag.bytes == bytes && tag.isWeak == (bytes.first == 0x57) && EntityTag(rawValue: tag.rawValue) == tag
+                tag.bytes == bytes && tag.isWeak == isWeak && tag.isQuoted == isQuoted
+                && tag.isStrong == (isQuoted && !isWeak) && tag.isStronglyEqual(to: tag) == tag.isStrong
+                && validator == (isQuoted && !isWeak ? .entityTag(tag) : nil)
+                && EntityTag(rawValue: tag.rawValue) == tag
                 && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } && HTTPField.isValidValue(tag.bytes)
             if !isSound { Issue.record("\(bytes) became \(tag.rawValue.debugDescription)") }
         }

@@ -146,7 +146,8 @@ struct RedirectionTests {
         arguments: [
             "", " ", "file:///etc/passwd", "file:/etc/passwd", "ftp://a/", "data:text/plain,x", "javascript:alert(1)",
             "unix:/run/docker.sock", "mailto:a@b", "about:blank", "http://", "http:///x", "https:b", "//", "///x",
-            "https://b.example\r\nX: 1", "/x\ny", "/x\0y", "/x y", "//b%2fevil/", "//b%00/", "https://b.example:0/",
+            "https://b.example\r\nX: 1", "/x\ty", "/x\u{1}y", "/x\u{7F}y", "//b%2fevil/", "//b%00/",
+            "https://b.example:0/",
             "https://b.example:65536/", "https://[::1/", "https://b<c>/", "view-source:https://b/",
         ])
     func badLocation(text: String) throws {
@@ -159,9 +160,19 @@ struct RedirectionTests {
         }
     }
 
-    @Test("H12: no Location, two, or one that is not UTF-8")
+    @Test("H11: what a field cannot have is a blank in it, and is sent as one", arguments: ["\n", "\0", "\r\n", " "])
+    func blank(text: String) throws {
+        var redirection = try redirection("https://a.example/x")
+        let isRedirect = try redirection.follow(response(302, ["Location: /x\(text)y"]))
+        let blanks = String(repeating: "%20", count: text.unicodeScalars.count)
+        #expect(isRedirect && redirection.url.absoluteString == "https://a.example/x\(blanks)y")
+    }
+
+    @Test("H12: no Location, two, or an empty one")
     func noLocation() throws {
-        for lines in [[], ["Location: /a", "Location: /b"], ["Location: /\u{E9}"], ["Location:"]] {
+        for lines in [
+            [], ["Location: /a", "Location: /b"], ["Location: /\u{E9}", "Location: /\u{E8}"], ["Location:"],
+        ] {
             var redirection = try redirection("https://a.example/x")
             #expect(throws: Redirection.Problem.badLocation) { try redirection.follow(response(302, lines)) }
         }

@@ -123,6 +123,7 @@ struct EntrySequenceTests {
                 DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
                 ALTER TABLE download DROP COLUMN adopted;
                 ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;
+                ALTER TABLE download DROP COLUMN seen; ALTER TABLE download DROP COLUMN closed;
                 PRAGMA user_version = 12;
                 UPDATE download SET received = 0 WHERE id > 700;
                 """)

@@ -38,6 +38,7 @@ struct KilledGet {
             try await Shell.run("mkdir", folder["www"])
             try Files.write(content, to: folder["www/file"])
             let nginx = try await Nginx(serving: folder["www"], rate: rate)
+            try nginx.setSlow(true)
             let program = Resumectl(folder: folder)
             let get = ["get", "--key", "file", "--output", folder["out"], "--json", "--connections"]
             var random = SplitMix64(seed: seed)
@@ -47,7 +48,7 @@ struct KilledGet {
                 let events = folder["events\(kill)"]
                 let enough = kept[kill - 1] + Int.random(in: 1...2_000_000, using: &random)
                 let process = try program.start(
-                    get + ["\(connections)", nginx.url("file?slow=1")], output: events)
+                    get + ["\(connections)", nginx.url("file")], output: events)
                 try await wait(for: "\(enough) bytes of run \(kill)", while: process) {
                     try Self.told(events) >= enough
                 }
@@ -66,6 +67,7 @@ struct KilledGet {
                 held = try await recorded(program)
             }
             let before = log.count
+            try nginx.setSlow(false)
             let last = try program.start(
                 get + ["\(lastConnections)", nginx.url("file")], output: folder["last"])
             let ending = await last.wait()

@@ -30,14 +30,16 @@ struct MainJobTests {
             try Files.write(sampleBytes(8_000_000), to: folder["www/file"])
             try await Shell.run("touch", "-d", "2024-01-01", folder["www/file"])
             let nginx = try await Nginx(serving: folder["www"], rate: "500k")
+            try nginx.setSlow(true)
             let program = Resumectl(folder: folder)
             let get = ["get", "--key", "file", "--output", folder["out"]]
-            let process = try program.start(get + [nginx.url("file?slow=1")], output: folder["killed"])
+            let process = try program.start(get + [nginx.url("file")], output: folder["killed"])
             try await wait(for: "some bytes", while: process) { try await program.received() > 0 }
             process.send(SIGKILL)
             #expect(await process.wait() == .killed(SIGKILL))
             #expect(try await program.run("list").output.contains("partial"))
             try Files.write(new, to: folder["www/file"])
+            try nginx.setSlow(false)
             let outcome = try await Shell.outcome(
                 Resumectl.path, get + [nginx.url("file")], environment: program.environment)
             await nginx.stop()

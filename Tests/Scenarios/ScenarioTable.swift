@@ -9,7 +9,7 @@ extension Scenario {
             Response.part(of: .new).settingField("ETag", to: nil)
         },
         Scenario("B04", "206 with the tag made weak", truth: .new) { _ in .part(of: .new, etag: "W/\"a\"") },
-        Scenario("B06", "G10: 206 with another complete length", truth: .new) { _ in
+        Scenario("B06", "G10: 206 with another complete length", truth: .new, .fails) { _ in
             .part(of: .new, etag: "\"a\"", range: "bytes 55904-99999/100001")
         },
         Scenario("B11", "206 with two entity tags", truth: .new) { _ in
@@ -59,7 +59,7 @@ extension Scenario {
                     ]), .body(Resource.old.content, 55_904..<56_004),
             ])
         },
-        Scenario("C16", "more bytes than Content-Range says") { _ in
+        Scenario("C16", "more bytes than Content-Range says", .fails) { _ in
             Response.part(from: 55_904).settingField("Content-Range", to: "bytes 55904-99998/99999")
         },
         Scenario("C17", "multipart for a single range") { _ in
@@ -169,8 +169,10 @@ extension Scenario {
 
     static let statuses = [
         Scenario("I01", "401", .fails) { _ in .status("401 Unauthorized") },
-        Scenario("I02", "403", .fails) { _ in .status("403 Forbidden") },
-        Scenario("I03", "404", .fails) { _ in .status("404 Not Found") },
+        Scenario("I02", "403 to a range") { _ in .status("403 Forbidden") },
+        Scenario("I02", "403 to everything", always: true, .fails) { _ in .status("403 Forbidden") },
+        Scenario("I03", "404 to a range") { _ in .status("404 Not Found") },
+        Scenario("I03", "404 to everything", always: true, .fails) { _ in .status("404 Not Found") },
         Scenario("I07", "502", .fails) { _ in .status("502 Bad Gateway", body: Array("bad".utf8)) },
         Scenario("I09", "304", always: true, .fails) { _ in .status("304 Not Modified") },
         Scenario("I11", "204", always: true, .fails) { _ in .status("204 No Content") },

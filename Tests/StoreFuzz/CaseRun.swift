@@ -173,7 +173,11 @@ struct CaseRun {
         let verify = try await tool(["verify"])
         if verify.status != 0 { note("verify after doctor --rebuild: \(Self.end(verify.output + verify.errors))") }
         for key in PristineStore.keys {
-            let outcome = try await get(key, version: 1, [])
+            var outcome = try await get(key, version: 1, [])
+            // A planted length contradicts the server's under the same tag, and is given up only with --restart.
+            if outcome.status == 75, outcome.errors.contains("the stored data is kept until the answers agree") {
+                outcome = try await get(key, version: 1, ["--restart"])
+            }
             if outcome.status != 0 {
                 note("get \(key) after doctor --rebuild: status \(outcome.status): \(Self.end(outcome.errors))")
             }

@@ -16,7 +16,7 @@ package final class Nginx {
     /// Whether it is installed on this machine.
     package static var isInstalled: Bool { Shell.has("nginx") }
 
-    /// Starts a server that serves `root` at `/`, and slowly with the query `?slow=1`.
+    /// Starts a server that serves `root` at `/`, and slowly after ``setSlow(_:)``.
     ///
     /// - Parameters:
     ///   - root: A folder.
@@ -60,7 +60,7 @@ package final class Nginx {
                     location = /-/status { stub_status; access_log off; }
                     location = /insecure { return 302 http://127.0.0.1:\(port)/file.bin; }
                     location = /named { return 302 https://localhost:\(securePort)/file; }
-                    if ($arg_slow) { set $limit_rate \(rate); }
+                    if (-f \(folder["slow"])) { set $limit_rate \(rate); }
                 }
             }
             """
@@ -104,6 +104,17 @@ package final class Nginx {
             line in
             let parts = line.split(separator: " ", maxSplits: 2)
             return (Int(parts[0]) ?? 0, Int(parts[1]) ?? 0, String(parts[2]))
+        }
+    }
+
+    /// Makes responses slow from now on, or fast.
+    ///
+    /// - Throws: An error if the file that tells it cannot be written.
+    package func setSlow(_ isSlow: Bool) throws {
+        if isSlow {
+            try Files.write([], to: folder["slow"])
+        } else {
+            try FileManager.default.removeItem(atPath: folder["slow"])
         }
     }
 

@@ -62,7 +62,7 @@ extension GetReporter {
         guard let samples = result.agreedSamples else {
             return " (not proved to be one version: the server sent no validator)"
         }
-        return " (not proved: \(samples) samples of the adopted data agree with the server's file; no digest was given)"
+        return " (not proved: \(samples) samples of the stored data agree with the server's file; no digest was given)"
     }
 
     /// The ends of names of files that are no pages.

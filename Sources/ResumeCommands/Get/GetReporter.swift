@@ -152,6 +152,12 @@ final class GetReporter: Sendable {
         if !json { say(line) }
     }
 
+    /// Returns the ways on if many files were not replaced.
+    static func keptFiles(_ count: Int) -> String {
+        "\(count) files are kept as they are, since this program has not written them; "
+            + "the same command with --overwrite replaces them, and with --auto-rename keeps both"
+    }
+
     /// Prints a message that is not about one of the downloads, even if only errors are printed.
     func mention(_ line: String) { say(line, isError: true) }
 

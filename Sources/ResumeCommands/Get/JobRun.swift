@@ -106,23 +106,20 @@ final class JobRun: Sendable {
             while let ids = await self.feed.next() { try await runner.take(ids, start) }
             if runner.isWaiting { reporter.note("waiting for files that another process downloads") }
             try await runner.rest(for: command.pace.maxTime?.duration, start)
-            guard await slots.until({ $0.isIdle }) else { return }
-            let again = postponed.withLock { state in
-                state.isLastRound = true
-                return state.jobs
+            if await slots.until({ $0.isIdle }) {
+                let again = postponed.withLock { state in
+                    state.isLastRound = true
+                    return state.jobs
+                }
+                for id in again { try await runner.take(id...id, start) }
+                try await runner.rest(for: command.pace.maxTime?.duration, start)
             }
-            for id in again { try await runner.take(id...id, start) }
-            try await runner.rest(for: command.pace.maxTime?.duration, start)
-            // Downloads that were interrupted have said so.
-            if Task.isCancelled, !slots.failures.contains(.interrupted) { slots.failed(with: .interrupted) }
         }
+        // Downloads that were interrupted have said so.
+        if Task.isCancelled, !slots.failures.contains(.interrupted) { slots.failed(with: .interrupted) }
         let failures = slots.failures
         reporter.finish(failed: failures.count)
-        if refused.load(ordering: .relaxed) > 3 {
-            reporter.note(
-                "\(refused.load(ordering: .relaxed)) files are kept as they are, since this program has not written them; "
-                    + "the same command with --overwrite replaces them, and with --auto-rename keeps both")
-        }
+        if case let kept = refused.load(ordering: .relaxed), kept > 3 { reporter.note(GetReporter.keptFiles(kept)) }
         if choice != .given, failures.contains(.refused) {
             reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
         }
@@ -149,10 +146,7 @@ final class JobRun: Sendable {
         case .outdated(let job):
             reporter.note(job.outdated)
         case .refused(let job):
-            reporter.note(
-                "\(Redaction.key(job.url)): left out, since the server refused it before anything was received: "
-                    + "\(Printable.escaped(job.failure?.text ?? "")). Name it to try again, or remove it with "
-                    + "'resumectl forget \(ShellWord.quoted(job.destination))'")
+            reporter.note(job.leftOut)
         case .busy(let job):
             slots.failed(with: fail(job, because: command.timeLimitFailure))
         case .gone(let job):

@@ -129,6 +129,13 @@ extension Job {
             + Printable.escaped(destination)
     }
 
+    /// Why it is left out.
+    var leftOut: String {
+        "\(Redaction.key(url)): left out, since the server refused it before anything was received: "
+            + "\(Printable.escaped(failure?.text ?? "")). Name it to try again, or remove it with "
+            + "'resumectl forget \(ShellWord.quoted(destination))'"
+    }
+
     /// The state as shown: a job runs as long as a process has locked it.
     func state(on board: JobBoard) -> Job.State {
         guard state.isLeft else { return state }

@@ -203,7 +203,8 @@ private struct FileTable {
 
     /// Says for how long nothing has been received, and when that ends the connection.
     private func silence(_ file: ProgressState.File, _ what: String) -> String? {
-        let time = now - file.heard
+        guard let heard = file.heard else { return nil }
+        let time = now - heard
         guard time >= Self.silence else { return nil }
         let left = (stallTimeout - time).components.seconds
         let next = left > 0 ? ", retry in \(TimeSpan.text(left))" : ""
@@ -221,7 +222,7 @@ private struct FileTable {
     /// Says the same in one word.
     private func word(_ file: ProgressState.File) -> String? {
         switch file.phase {
-        case .receiving: now - file.heard >= Self.silence ? "no data" : nil
+        case .receiving: silence(file, "no data") == nil ? nil : "no data"
         case .connecting: "starting"
         case .waiting: "waiting"
         case .saving: "saving"

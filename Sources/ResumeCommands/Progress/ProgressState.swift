@@ -24,8 +24,8 @@ package struct ProgressState {
         /// The bytes received from the network in this run.
         var fetched: Int64 = 0
         var meter = RateMeter()
-        /// When bytes or anything else were last heard of it.
-        var heard: ContinuousClock.Instant
+        /// The first drawing after the last event; nil if there has been an event since.
+        var heard: ContinuousClock.Instant?
 
         /// The bytes that are missing; nil if the length is unknown.
         var missing: Int64? { total.map { max($0 - received, 0) } }
@@ -74,7 +74,7 @@ package struct ProgressState {
     ///   - number: The number of the download.
     ///   - name: Its file, without control characters.
     package mutating func begin(_ number: Int64, named name: String) {
-        files[number] = File(name: name, heard: now)
+        files[number] = File(name: name)
     }
 
     /// Records that a download has failed for now and is tried once more after the others.
@@ -85,7 +85,7 @@ package struct ProgressState {
     /// Handles an event of a running download.
     package mutating func take(_ event: DownloadEvent, of number: Int64) {
         guard var file = files[number] else { return }
-        file.heard = now
+        file.heard = nil
         switch event {
         case .waiting: file.phase = .waiting
         case .retrying(let reason, let delay): file.phase = .retrying(why: reason.clause, at: now + delay)
@@ -126,8 +126,9 @@ package struct ProgressState {
         self.now = now
         meter.record(fetched, at: now)
         for number in files.keys {
-            guard let fetched = files[number]?.fetched else { continue }
-            files[number]?.meter.record(fetched, at: now)
+            guard let file = files[number] else { continue }
+            files[number]?.heard = file.heard ?? now
+            files[number]?.meter.record(file.fetched, at: now)
         }
     }
 

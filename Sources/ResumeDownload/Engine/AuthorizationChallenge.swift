@@ -4,7 +4,7 @@ public import ResumeHTTP
 /// A response that refuses a request for lack of credentials or of a valid URL.
 public struct AuthorizationChallenge: Sendable {
     /// The key of the download in the store.
-    public var key: String
+    package var key: String
     /// The requested URL.
     public var url: DownloadURL
     /// 401, 403, 404, 407, 410 or 451.

@@ -97,6 +97,11 @@ public struct Downloader: Sendable {
                 return try await download(run, onTransfer: onTransfer)
             }
         } catch let kept as Kept {
+            // A delivery that was interrupted after the file got its name has left its row and its blob.
+            if let entry = try? await store.entry(for: request), entry.destination == kept.path, entry.held.hasAllBytes
+            {
+                _ = try? await store.purge(request, because: .deliveredBefore)
+            }
             return Self.keep(kept.path, kept.reason, onEvent)
         } catch is Unchanged {
             if let file = request.deliveredFile, file.isInPlace(at: destination.path) {

@@ -26,6 +26,10 @@ extension Reason {
             }
     }
 
+    /// The file is in place, and the stored copy of it is not needed.
+    static let deliveredBefore = Reason(
+        "delivered-before", "the file was already delivered by a run that was interrupted")
+
     /// The caller or a queue cancelled the download.
     static let cancelled = Reason(
         code: .init(rawValue: "cancelled"), text: "cancelled by the caller; the partial data is kept")

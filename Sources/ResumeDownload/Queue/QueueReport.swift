@@ -52,7 +52,7 @@ extension DownloadQueue {
             public var failure: Reason?
 
             /// Makes an item, such as that of a test double.
-            public init(
+            package init(
                 key: String, url: String, destinations: [String], state: State, receivedBytes: Int64 = 0,
                 evictedBytes: Int64 = 0, totalBytes: Int64? = nil, priority: Priority = .normal,
                 failure: Reason? = nil
@@ -83,7 +83,7 @@ extension DownloadQueue {
         public var items: [Item]
 
         /// Makes a report, such as that of a test double.
-        public init(items: [Item], isPaused: Bool = false) {
+        package init(items: [Item], isPaused: Bool = false) {
             self.items = items
             self.isPaused = isPaused
         }

@@ -28,7 +28,7 @@ extension DownloadQueue {
         public var request: DownloadRequest?
 
         /// Makes a restored download, such as that of a test double.
-        public init(key: String, url: String, destination: String, request: DownloadRequest? = nil) {
+        package init(key: String, url: String, destination: String, request: DownloadRequest? = nil) {
             self.key = key
             self.url = url
             self.destination = destination

@@ -154,7 +154,8 @@ package enum Verdict: Sendable, Hashable {
         guard !held.isEmpty, let stored = held.representation else {
             return .startOver(fresh, reason: .firstRequest)
         }
-        if isSame(fresh, as: stored) {
+        // Recorded bytes beyond the end of the file, as in a damaged row, are never continued.
+        if isSame(fresh, as: stored), held.length <= fresh.completeLength ?? stored.completeLength ?? .max {
             // A response without a length (chunked, or ended by the connection) has the stored length, if that is
             // known; otherwise truncation could not be detected.
             var same = fresh

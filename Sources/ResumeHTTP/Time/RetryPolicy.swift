@@ -12,9 +12,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The first delay; each further one is twice as long.
     public var firstDelay: Duration
     /// The longest delay, unless the server requests a longer one.
-    public var longestDelay: Duration
+    package var longestDelay: Duration
     /// How many times a download may restart from the beginning before the server counts as unstable.
-    public var restarts: Int
+    package var restarts: Int
 
     /// Creates a policy; the default delays are 0.5, 1, 2, … seconds, at most 30, and the default time is 15 minutes.
     public init(

@@ -40,10 +40,16 @@ extension DownloadStore {
             try await Task.sleep(for: Self.pause)
         }
         room.begin(sync, length: length)
-        // A small download is not delayed.
-        if !isBinding, free > 2 * SpaceDecision.records {
-            sync.allow(SpaceDecision.records)
+        guard !isBinding, free > 2 * SpaceDecision.records else { return }
+        if configuration.eviction == .leastRecentlyUsed {
+            let space = try await space(sync, rest, replacing: replaced, wanted: SpaceDecision.records)
+            // A small download may have no row while its bytes arrive, so that no later decision would count them.
+            let isSmall = rest ?? .max <= SpaceDecision.records
+            if space.deficit > 0, !isSmall { return }
+            if space.deficit > 0 { try? await remove(space.deficit) }
         }
+        // A small download is not delayed.
+        sync.allow(SpaceDecision.records)
     }
 
     /// Makes room for the next bytes of a download that is running.

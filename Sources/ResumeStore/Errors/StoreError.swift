@@ -32,7 +32,7 @@ public struct StoreError: Error, Sendable, Equatable {
         /// Another process has held a lock for too long.
         public static let busy = Code("busy")
         /// The entry was restarted or removed by another process or task in the meantime.
-        public static let superseded = Code("superseded")
+        package static let superseded = Code("superseded")
         /// The destination cannot be written.
         public static let destination = Code("destination")
         /// The destination exists already and must not be replaced.

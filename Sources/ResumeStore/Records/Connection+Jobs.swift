@@ -105,7 +105,8 @@ extension Connection {
         if let first, !listing.renames { return .clash(first.position) }
         if listing.renames, try first != nil || isOccupied(job.destination, for: job, in: queue) {
             guard try !has(job, in: listing.list) else { return .repeated }
-            job.destination = try freePath(for: job, in: queue, of: listing.list)
+            let earlier = try earlierPath(for: job, in: queue, of: listing.list)
+            job.destination = try earlier ?? freePath(for: job, in: queue, of: listing.list)
         }
         // RETURNING would take twice as long as the rest.
         let isNew =
@@ -160,7 +161,7 @@ extension Connection {
     }
 
     /// Returns the job of a list with a destination.
-    private borrowing func job(
+    borrowing func job(
         at destination: String, of list: Int64
     ) throws -> (key: String?, terms: String?, position: Int64)? {
         try rows(
@@ -174,37 +175,6 @@ extension Connection {
         try integer(
             "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1", .text(job.key), .integer(list),
             .optional(job.terms)) != nil
-    }
-
-    /// Whether a path has a file that is not that of a job, so that the job's file gets a number.
-    private borrowing func isOccupied(_ path: String, for job: NewJob, in queue: Int64) throws -> Bool {
-        let found = try Destination(path).found
-        guard let now = found.stamp else { return false }
-        let record = try delivered(at: path)
-        var own = record?.url == job.url ? record?.own(now, for: job.url)?.stamp : nil
-        if own == nil {
-            let sql = "SELECT file FROM queued WHERE queue = ? AND key = ? AND destination = ?"
-            own = try rows(sql, .integer(queue), .text(job.key), .text(path)) { $0.text(0) }.first?
-                .flatMap(DeliveredFile.init(stored:))?.stamp
-        }
-        return NameDecision(found, own: own, digest: nil, renames: true) == .number
-    }
-
-    /// Returns the path with a number that no other job of a list has, and no other file.
-    ///
-    /// The number is found by doubling and halving, since a list may have thousands of files with the same name.
-    private borrowing func freePath(for new: NewJob, in queue: Int64, of list: Int64) throws -> String {
-        func isTaken(_ number: Int) throws -> Bool {
-            let path = Destination.path(new.destination, numbered: number)
-            return try job(at: path, of: list) != nil || isOccupied(path, for: new, in: queue)
-        }
-        var (taken, free) = (0, 1)
-        while try isTaken(free) { (taken, free) = (free, free * 2) }
-        while free - taken > 1 {
-            let middle = (taken + free) / 2
-            if try isTaken(middle) { taken = middle } else { free = middle }
-        }
-        return Destination.path(new.destination, numbered: free)
     }
 
     /// Records the state of a job.

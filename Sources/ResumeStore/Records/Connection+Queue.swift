@@ -1,3 +1,4 @@
+internal import ResumeFiles
 internal import ResumeHTTP
 package import ResumeSQLite
 
@@ -109,5 +110,55 @@ extension Connection {
     /// Clears the number of removed bytes of a download in a queue after it was reported.
     borrowing func forgetEviction(of key: String, in queue: Int64) throws {
         try run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", .integer(queue), .text(key))
+    }
+}
+
+/// Numbers for files of the same name.
+extension Connection {
+    /// Whether a path has a file that is not that of a job, so that the job's file gets a number.
+    borrowing func isOccupied(_ path: String, for job: NewJob, in queue: Int64) throws -> Bool {
+        let found = try Destination(path).found
+        guard let now = found.stamp else { return false }
+        let record = try delivered(at: path)
+        var own = record?.url == job.url ? record?.own(now, for: job.url)?.stamp : nil
+        if own == nil {
+            let sql = "SELECT file FROM queued WHERE queue = ? AND key = ? AND destination = ?"
+            own = try rows(sql, .integer(queue), .text(job.key), .text(path)) { $0.text(0) }.first?
+                .flatMap(DeliveredFile.init(stored:))?.stamp
+        }
+        return NameDecision(found, own: own, digest: nil, renames: true) == .number
+    }
+
+    /// Returns the path with a number that a job had in an earlier list, unless another job or file has it now.
+    borrowing func earlierPath(for new: NewJob, in queue: Int64, of list: Int64) throws -> String? {
+        let two = Destination.path(new.destination, numbered: 2)
+        let start = zip(Destination.path(new.destination, numbered: 1), two).prefix { $0 == $1 }.count
+        let sql = "SELECT destination FROM queued WHERE queue = ? AND key = ? ORDER BY id"
+        let paths = try rows(sql, .integer(queue), .text(new.key)) { $0.text(0) }
+        for path in paths {
+            guard let path, let number = Int(path.dropFirst(start).prefix { $0.isNumber }), number > 0,
+                path == Destination.path(new.destination, numbered: number), try job(at: path, of: list) == nil,
+                try !isOccupied(path, for: new, in: queue)
+            else { continue }
+            return path
+        }
+        return nil
+    }
+
+    /// Returns the path with a number that no other job of a list has, and no other file.
+    ///
+    /// The number is found by doubling and halving, since a list may have thousands of files with the same name.
+    borrowing func freePath(for new: NewJob, in queue: Int64, of list: Int64) throws -> String {
+        func isTaken(_ number: Int) throws -> Bool {
+            let path = Destination.path(new.destination, numbered: number)
+            return try job(at: path, of: list) != nil || isOccupied(path, for: new, in: queue)
+        }
+        var (taken, free) = (0, 1)
+        while try isTaken(free) { (taken, free) = (free, free * 2) }
+        while free - taken > 1 {
+            let middle = (taken + free) / 2
+            if try isTaken(middle) { taken = middle } else { free = middle }
+        }
+        return Destination.path(new.destination, numbered: free)
     }
 }

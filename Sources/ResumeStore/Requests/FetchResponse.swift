@@ -4,14 +4,14 @@ public import ResumeHTTP
 /// The response of a program's own HTTP client to a request of a fetch.
 public struct FetchResponse<Body> {
     /// The status and the header fields, after redirects.
-    public var head: HTTPResponse
+    package var head: HTTPResponse
     /// The parts of the body.
-    public var body: Body
+    package var body: Body
     /// The URL that the response came from, after redirects; nil for the requested one.
     ///
     /// A validator is unique to one resource only. If the client follows redirects and this is nil, the store cannot
     /// notice that a later response comes from another host or path, and trusts an equal strong validator there.
-    public var url: DownloadURL?
+    package var url: DownloadURL?
     /// What the connections to the server prove; nil if only the scheme of the URLs tells.
     package var trust: ServerTrust?
 
@@ -34,13 +34,13 @@ public struct FetchResult: Sendable, Hashable {
     public var totalBytes: Int64
     /// How many of its bytes were stored before the fetch.
     public var reusedBytes: Int64
-    /// The digest of the file, if ``ResumePolicy/digest`` names one; it was compared before the delivery.
+    /// The digest of the file, if the digest of the `ResumePolicy` names one; it was compared before the delivery.
     public var digest: HTTPDigest?
     /// The bytes; none if they were delivered to a file.
     public var bytes: [UInt8]
 
     /// Makes a result, such as that of a test double.
-    public init(totalBytes: Int64, reusedBytes: Int64, digest: HTTPDigest? = nil, bytes: [UInt8] = []) {
+    package init(totalBytes: Int64, reusedBytes: Int64, digest: HTTPDigest? = nil, bytes: [UInt8] = []) {
         (self.totalBytes, self.reusedBytes, self.digest, self.bytes) = (totalBytes, reusedBytes, digest, bytes)
     }
 }

@@ -111,7 +111,7 @@ extension ResumeData: Codable {
         guard version <= Form.version else { throw InvalidInput.newerResumeData(version) }
         let form = try Form(from: decoder)
         let selection = form.ranges.flatMap { RangeSelection($0) }
-        let tag = form.entityTag.flatMap { EntityTag(rawValue: $0) }
+        let tag = form.entityTag.flatMap { EntityTag(rawValue: $0) }.flatMap { $0.isStrong ? $0 : nil }
         guard version == Form.version, (selection == nil) == (form.ranges == nil),
             (tag == nil) == (form.entityTag == nil),
             let value = ResumeData(

@@ -67,6 +67,8 @@ extension Transfer {
             }
         }
         guard isFirst || old.representation?.validator != nil else { return }
+        // All of them stay, also those for which a commit was due later.
+        try checkpoint()
         do {
             _ = try await takeOwnVariant()
         } catch let error as StoreError where error.code == .inUse {
