@@ -90,9 +90,7 @@ package struct RequestLoop<Client: RequestClient> {
         furthest = max(furthest, held.length)
         let isConditional = plan.fields.contains(.ifRange)
         do {
-            if !held.isEmpty, head.status == .ok || head.status == .partialContent,
-                try await client.transfer.goBack(to: Representation(announcedBy: head))
-            {
+            if try await client.transfer.goesBack(after: head) {
                 client.cancel(body)
                 return .wentBack
             }
@@ -151,21 +149,16 @@ package struct RequestLoop<Client: RequestClient> {
         let verdict = await client.transfer.examine(
             response.head, from: response.url, trust: response.trust,
             isConfirmed: comparedLength != nil && comparedLength == held.length)
-        switch verdict {
-        case .underDigest:
-            // Without a condition, the server sends the rest whatever validator it has.
-            if case .range(let range) = plan, range.validator != nil, !range.isSame(as: response.head) {
-                return .renewed
-            }
-        case .compareSamples(let reason), .ownEntry(let reason):
-            // A whole file needs no proof: it gets an entry of its own, unless its head shows that it is a failure.
-            guard case .range = plan else { break }
+        switch verdict.step(after: response.head, to: plan) {
+        case .judge: return nil
+        case .omitCondition: return .renewed
+        case .compareSamples(let reason):
             try await client.note(reason)
-            if case .ownEntry = verdict { return .askForWhole(reason) }
             return .renewed
-        case .same: break
+        case .requestWhole(let reason):
+            try await client.note(reason)
+            return .askForWhole(reason)
         }
-        return nil
     }
 
     /// Learns from a body which ranges the server sends.

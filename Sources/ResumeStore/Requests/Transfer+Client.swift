@@ -41,19 +41,15 @@ extension Transfer {
         guard let plan = sent.take() else {
             throw StoreError(.misuse, "no request was planned for this response")
         }
-        switch examine(response, from: url) {
-        case .same: break
-        case .underDigest:
-            if case .range(let range) = plan, range.validator != nil, !range.isSame(as: response) {
-                return .retry(.otherRequest, after: nil)
-            }
-        case .compareSamples(let reason), .ownEntry(let reason):
+        switch examine(response, from: url).step(after: response, to: plan) {
+        case .judge: break
+        case .omitCondition: return .retry(.otherRequest, after: nil)
+        case .compareSamples(let reason), .requestWhole(let reason):
             // Nothing compares samples here. The whole file gets an entry of its own.
-            guard case .range = plan else { break }
             try await note(reason)
             return .requestWhole(reason)
         }
-        if try await goBack(to: Representation(announcedBy: response)) { return .retry(.olderVersion, after: nil) }
+        if try await goesBack(after: response) { return .retry(.olderVersion, after: nil) }
         return switch try await receive(response, to: plan) {
         case .append, .startOver, .startRange: .writeBody
         case .complete: .complete

@@ -1,3 +1,4 @@
+package import HTTPTypes
 internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
@@ -87,8 +88,10 @@ extension Transfer {
     /// Continues with older bytes of the representation that the server sends now, if they are stored.
     ///
     /// - Returns: Whether there are any, so that the rest of them is requested.
-    package func goBack(to fresh: Representation) async throws -> Bool {
-        guard let disk, isClaimed, access != .foreign, let validator = fresh.validator,
+    package func goesBack(after response: HTTPResponse) async throws -> Bool {
+        guard let disk, isClaimed, access != .foreign, !partial.isEmpty,
+            response.status == .ok || response.status == .partialContent,
+            let validator = Representation(announcedBy: response).validator,
             validator != entry.representation?.validator
         else { return false }
         let (current, name, folder) = (entry, key, disk.folder)
@@ -112,7 +115,7 @@ extension Transfer {
         begin(with: recovered.blob)
         if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
         access = .granted
-        readable.grant()
+        if isMarked { readable.withhold() } else { readable.grant() }
         try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
         return true
     }
