@@ -10,6 +10,8 @@ extension Transfer {
     }
 
     /// Whether stored bytes carry the mark of a digest.
+    ///
+    /// Readers do not get them, since they may be wrong for every caller.
     package var isMarked: Bool { entry.chunks.contains { $0.mark != nil && ($0.length > 0 || held > $0.offset) } }
 
     /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.

@@ -39,6 +39,8 @@ extension Transfer {
         try store.removeBlobs(begun.abandoned)
         try take(begun.entry)
         begin(with: file)
+        // Whatever was withheld is not in this blob.
+        readable.grant()
         try await grantAccess()
     }
 

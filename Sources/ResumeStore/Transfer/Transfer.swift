@@ -91,7 +91,8 @@ public actor Transfer {
         self.blob = blob
         sync = BlobSync(store: disk, entry: entry, blob: blob)
         readable = ReadableBlob(
-            blob, sync.ledger, totalLength: entry.totalBytes, unread: unread, isWithheld: access != .granted)
+            blob, sync.ledger, totalLength: entry.totalBytes, unread: unread,
+            isWithheld: access != .granted || entry.chunks.contains { $0.mark != nil && $0.length > 0 })
         main = PartStream(nil, sync, readable)
         executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
     }
