@@ -43,28 +43,9 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(
 // can be added to the bytes ahead. ("Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel, 2009.) The
 // constants are x^(8n+32) and x^(8n-32) with their bits reversed. The instruction computes the checksum of the rest.
 
-__attribute__((target("sse4.2,pclmul"))) static uint32_t by_folding(
+__attribute__((target("sse4.2,pclmul,avx512f,avx512vl,vpclmulqdq"))) static uint32_t by_folding(
     uint32_t state, const uint8_t *bytes, size_t count) {
-    if (count < 128) return by_instruction(state, bytes, count);
-    const __m128i constants = _mm_set_epi64x(0x9e4addf8, 0x740eef02);
-    __m128i parts[4];
-    for (int i = 0; i < 4; i++) parts[i] = _mm_loadu_si128((const __m128i *)(bytes + 16 * i));
-    parts[0] = _mm_xor_si128(parts[0], _mm_cvtsi32_si128((int)state));
-    for (bytes += 64, count -= 64; count >= 64; bytes += 64, count -= 64) {
-        for (int i = 0; i < 4; i++) {
-            __m128i low = _mm_clmulepi64_si128(parts[i], constants, 0x00);
-            __m128i high = _mm_clmulepi64_si128(parts[i], constants, 0x11);
-            __m128i next = _mm_loadu_si128((const __m128i *)(bytes + 16 * i));
-            parts[i] = _mm_xor_si128(_mm_xor_si128(low, high), next);
-        }
-    }
-    state = by_instruction(0, (const uint8_t *)parts, sizeof parts);
-    return by_instruction(state, bytes, count);
-}
-
-__attribute__((target("sse4.2,pclmul,avx512f,avx512vl,vpclmulqdq"))) static uint32_t by_wide_folding(
-    uint32_t state, const uint8_t *bytes, size_t count) {
-    if (count < 512) return by_folding(state, bytes, count);
+    if (count < 512) return by_instruction(state, bytes, count);
     const __m512i constants = _mm512_broadcast_i32x4(_mm_set_epi64x(0xb9e02b86, 0xdcb17aa4));
     __m512i parts[4];
     for (int i = 0; i < 4; i++) parts[i] = _mm512_loadu_si512(bytes + 64 * i);
@@ -87,14 +68,9 @@ enum resume_crc32c_way resume_crc32c_best(void) {
     if (__atomic_load_n(&known, __ATOMIC_ACQUIRE)) return __atomic_load_n(&found, __ATOMIC_RELAXED);
     enum resume_crc32c_way way = resume_crc32c_table;
     if (__builtin_cpu_supports("sse4.2")) {
-        way = resume_crc32c_instruction;
-        if (__builtin_cpu_supports("pclmul")) {
-            way = resume_crc32c_folding;
-            if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-                && __builtin_cpu_supports("vpclmulqdq")) {
-                way = resume_crc32c_wide_folding;
-            }
-        }
+        const int folds = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("avx512f")
+            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("vpclmulqdq");
+        way = folds ? resume_crc32c_folding : resume_crc32c_instruction;
     }
     __atomic_store_n(&found, way, __ATOMIC_RELAXED);
     __atomic_store_n(&known, 1, __ATOMIC_RELEASE);
@@ -103,7 +79,6 @@ enum resume_crc32c_way resume_crc32c_best(void) {
 
 uint32_t resume_crc32c_by(enum resume_crc32c_way way, uint32_t checksum, const void *bytes, size_t count) {
     switch (way) {
-    case resume_crc32c_wide_folding: return ~by_wide_folding(~checksum, bytes, count);
     case resume_crc32c_folding: return ~by_folding(~checksum, bytes, count);
     case resume_crc32c_instruction: return ~by_instruction(~checksum, bytes, count);
     default: return ~by_table(~checksum, bytes, count);

@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-static const uint32_t constants_256[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
-};
-
 static const uint64_t constants_512[80] = {
     0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc, 0x3956c25bf348b538,
     0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118, 0xd807aa98a3030242, 0x12835b0145706fbe,
@@ -32,6 +21,9 @@ static const uint64_t constants_512[80] = {
     0x113f9804bef90dae, 0x1b710b35131c471b, 0x28db77f523047d84, 0x32caab7b40c72493, 0x3c9ebe0a15c9bebc,
     0x431d67c49c100d4c, 0x4cc5d4becb3e42b6, 0x597f299cfc657e2a, 0x5fcb6fab3ad6faec, 0x6c44198c4a475817,
 };
+
+// The first halves of these (section 4.2.2), set before the first hash begins.
+static uint32_t constants_256[64];
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define SWAP_32(word) (word)
@@ -182,10 +174,13 @@ static void compress(struct resume_sha2 *hash, const uint8_t *bytes, size_t bloc
 // In a virtual machine, asking the processor takes 20 microseconds, longer than hashing a short text.
 static int knows_instruction(void) {
     static int answer = -1;
-    int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+    int known = __atomic_load_n(&answer, __ATOMIC_ACQUIRE);
     if (known < 0) {
+        // Threads that do this concurrently write the same numbers.
+        for (int i = 0; i < 64; i++)
+            __atomic_store_n(&constants_256[i], (uint32_t)(constants_512[i] >> 32), __ATOMIC_RELAXED);
         known = has_instruction();
-        __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+        __atomic_store_n(&answer, known, __ATOMIC_RELEASE);
     }
     return known;
 }

@@ -49,44 +49,31 @@ int resume_files_is_byte_locked(int descriptor, int64_t byte) {
     return request.l_type != F_UNLCK;
 }
 
-const char *resume_files_network_file_system(int descriptor) {
-    struct statfs status;
-    if (fstatfs(descriptor, &status) == -1) return NULL;
-#if defined(__APPLE__)
-    return status.f_flags & MNT_LOCAL ? NULL : "network";
-#else
-    switch ((uint32_t)status.f_type) {
-    case 0x6969: return "NFS";
-    case 0x517B: return "SMB";
-    case 0xFF534D42: return "CIFS";
-    case 0xFE534D42: return "SMB2";
-    case 0x00C36400: return "Ceph";
-    case 0x5346414F: return "AFS";
-    case 0x73757245: return "Coda";
-    case 0x0BD00BD0: return "Lustre";
-    case 0x01021997: return "9P";
-    default: return NULL;
-    }
+#if defined(__linux__)
+static const struct {
+    uint32_t type;
+    int is_network;
+    const char *name;
+} file_systems[] = {
+    {0x6969, 1, "NFS"}, {0x517B, 1, "SMB"}, {0xFF534D42, 1, "CIFS"}, {0xFE534D42, 1, "SMB2"},
+    {0x00C36400, 1, "Ceph"}, {0x5346414F, 1, "AFS"}, {0x73757245, 1, "Coda"}, {0x0BD00BD0, 1, "Lustre"},
+    {0x01021997, 1, "9P"}, {0xEF53, 0, "ext4"}, {0x58465342, 0, "XFS"}, {0x9123683E, 0, "Btrfs"},
+    {0x01021994, 0, "tmpfs"}, {0x794C7630, 0, "overlayfs"}, {0x2FC12FC1, 0, "ZFS"}, {0xF2F52010, 0, "F2FS"},
+    {0x65735546, 0, "FUSE"},
+};
 #endif
-}
 
-const char *resume_files_local_file_system(int descriptor) {
+const char *resume_files_file_system(int descriptor, int is_network) {
     struct statfs status;
     if (fstatfs(descriptor, &status) == -1) return NULL;
 #if defined(__APPLE__)
+    if (is_network) return status.f_flags & MNT_LOCAL ? NULL : "network";
     return strncmp(status.f_fstypename, "apfs", 4) == 0 ? "APFS" : NULL;
 #else
-    switch ((uint32_t)status.f_type) {
-    case 0xEF53: return "ext4";
-    case 0x58465342: return "XFS";
-    case 0x9123683E: return "Btrfs";
-    case 0x01021994: return "tmpfs";
-    case 0x794C7630: return "overlayfs";
-    case 0x2FC12FC1: return "ZFS";
-    case 0xF2F52010: return "F2FS";
-    case 0x65735546: return "FUSE";
-    default: return NULL;
-    }
+    for (size_t i = 0; i < sizeof file_systems / sizeof *file_systems; i++)
+        if (file_systems[i].type == (uint32_t)status.f_type && file_systems[i].is_network == is_network)
+            return file_systems[i].name;
+    return NULL;
 #endif
 }
 
@@ -202,12 +189,6 @@ static void watch_forks(void) {
 void resume_files_watch_forks(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-}
-
-int resume_files_has_no_hole(int descriptor, int64_t offset) {
-    struct stat status;
-    if (fstat(descriptor, &status) == -1) return 0;
-    return lseek(descriptor, (off_t)offset, SEEK_HOLE) >= status.st_size;
 }
 
 int resume_files_next_data(int descriptor, int64_t offset, int64_t *start, int64_t *end) {

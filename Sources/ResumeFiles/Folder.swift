@@ -17,6 +17,17 @@ package struct Folder: Sendable {
         }
     }
 
+    /// Whether names that differ only in case are the same; false if that is unknown.
+    package var ignoresCase: Bool {
+        #if canImport(Darwin)
+        return fpathconf(file.descriptor, Int32(_PC_CASE_SENSITIVE)) == 0
+        #else
+        // FS_IOC_GETFLAGS and FS_CASEFOLD_FL of the kernel.
+        var flags: CLong = 0
+        return unsafe ioctl(file.descriptor, UInt(0x8008_6601), &flags) == 0 && flags & 0x4000_0000 != 0
+        #endif
+    }
+
     /// Creates a folder that only its owner may use, if it does not exist.
     ///
     /// - Returns: Whether it was created.
@@ -99,12 +110,12 @@ package struct Folder: Sendable {
 
     /// The name of the folder's local file system; see ``networkFileSystem`` for others.
     package var fileSystem: String {
-        unsafe resume_files_local_file_system(file.descriptor).map { unsafe String(cString: $0) } ?? "local"
+        unsafe resume_files_file_system(file.descriptor, 0).map { unsafe String(cString: $0) } ?? "local"
     }
 
     /// The name of the folder's file system if it is a network file system.
     package var networkFileSystem: String? {
-        unsafe resume_files_network_file_system(file.descriptor).map { unsafe String(cString: $0) }
+        unsafe resume_files_file_system(file.descriptor, 1).map { unsafe String(cString: $0) }
     }
 }
 

@@ -56,21 +56,14 @@ extension OpenFile {
     }
 
     private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {
-        var done: Int64 = 0
         #if os(Linux)
         if resume_files_clone(descriptor, target.descriptor) == 0 {
             // A clone has the length of the whole file.
             try SystemError.check("ftruncate", target.path) { ftruncate(target.descriptor, off_t(length)) }
             return
         }
-        while done < length {
-            let count = resume_files_copy_range(
-                descriptor, target.descriptor, done, Int(min(length - done, 1 << 30)))
-            if count <= 0 { break }
-            done += Int64(count)
-        }
         #endif
-        try copyThroughMemory(to: target, from: done, upTo: length)
+        try copy(0..<length, to: target)
     }
 
     private func copyThroughMemory(to target: OpenFile, from start: Int64, upTo length: Int64) throws(SystemError) {

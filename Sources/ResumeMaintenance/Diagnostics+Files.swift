@@ -58,9 +58,7 @@ extension Diagnostics {
         }
     }
 
-    private static func problem(
-        of status: FileStatus, links: Int, at path: String, in store: String
-    ) -> String? {
+    private static func problem(of status: FileStatus, links: Int, at path: String, in store: String) -> String? {
         if let objection = StoreFolder.objection(toFile: status, links: links, at: path, of: store) {
             return objection.description
         }
@@ -91,9 +89,7 @@ extension DownloadStore {
         return [
             .init(
                 name: "integrity", value: Diagnostics.value(damage.count),
-                problem: damage.first.map {
-                    "the database is damaged (\($0.detail))."
-                }, remedy: .rebuild),
+                problem: damage.first.map { "the database is damaged (\($0.detail))." }, remedy: .rebuild),
             .init(
                 name: "rows", value: "\(rows)",
                 problem: unreadable == 0
@@ -102,9 +98,8 @@ extension DownloadStore {
             .init(
                 name: "blobs",
                 value: Diagnostics.value(odd.count, ok: "ok (sizes only; 'verify' checks the bytes)"),
-                problem: odd.first.map {
-                    "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail)."
-                }, remedy: .repair),
+                problem: odd.first.map { "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail)." },
+                remedy: .repair),
         ]
     }
 }

@@ -47,47 +47,39 @@ extension DownloadStore {
     /// - Throws: `StoreError`.
     package func diagnose() async throws -> [Check] {
         var checks = [Diagnostics.library]
+        func add(_ name: String, _ value: some CustomStringConvertible, _ problem: String? = nil) {
+            checks.append(Check(name: name, value: value.description, problem: problem))
+        }
         let expected: [(pragma: String, value: String)] = [
             ("journal_mode", "wal"), ("synchronous", "1"), ("wal_autocheckpoint", "0"), ("foreign_keys", "1"),
             ("trusted_schema", "0"), ("user_version", "\(Schema.version)"),
         ]
-        let pragmas = try await read { connection in
+        let values = try await read { connection in
             try expected.map { pragma in
-                let value = try connection.first("PRAGMA \(pragma.pragma)") { row in
-                    row.text(0) ?? row.integer(0).map { "\($0)" }
-                }
-                return (name: pragma.pragma, value: value.flatMap { $0 } ?? "none", expected: pragma.value)
+                try connection.first("PRAGMA \(pragma.pragma)") { $0.text(0) ?? $0.integer(0)?.description } ?? "none"
             }
         }
-        checks += pragmas.map {
-            Diagnostics.Check(
-                name: $0.name, value: $0.value, problem: $0.value == $0.expected ? nil : "should be \($0.expected)")
+        for ((pragma, wanted), value) in zip(expected, values) {
+            add(pragma, value, value == wanted ? nil : "should be \(wanted)")
         }
         let totals = try await totals()
-        checks.append(.init(name: "entries", value: "\(totals.entries)"))
-        checks.append(.init(name: "held_bytes", value: "\(totals.receivedBytes)"))
+        add("entries", totals.entries)
+        add("held_bytes", totals.receivedBytes)
         do {
             let log = try folder.logSize()
-            checks.append(
-                .init(
-                    name: "log_bytes", value: "\(log)",
-                    problem: log > 64 << 20 ? "the write-ahead log was not checkpointed" : nil))
-            checks.append(.init(name: "file_system", value: folder.root.fileSystem))
+            add("log_bytes", log, log > 64 << 20 ? "the write-ahead log was not checkpointed" : nil)
+            add("file_system", folder.root.fileSystem)
             let leases = try leaseFile()
             let again = try leaseFile()
             let works = try leases.tryLock(0) && !again.tryLock(0)
-            checks.append(
-                .init(
-                    name: "locks", value: works ? "work" : "do not work",
-                    problem: works ? nil : "a file may be downloaded twice at the same time. Choose a local disk."))
+            add(
+                "locks", works ? "work" : "do not work",
+                works ? nil : "a file may be downloaded twice at the same time. Choose a local disk.")
         } catch {
             throw StoreError(wrapping: error)
         }
         let free = try freeSpace()
-        checks.append(
-            .init(
-                name: "free_bytes", value: "\(free)", problem: free < 16 << 20 ? "the file system is almost full" : nil)
-        )
+        add("free_bytes", free, free < 16 << 20 ? "the file system is almost full" : nil)
         checks += try await diagnoseContent()
         return checks
     }

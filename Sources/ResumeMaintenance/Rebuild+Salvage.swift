@@ -10,6 +10,7 @@ struct Salvaged {
     var unread: Set<String> = []
     var events: [Event] = []
     var queues: [Rebuild.SavedQueue] = []
+    var delivered: [DeliveryRecord] = []
 
     var isEmpty: Bool { entries.isEmpty && unread.isEmpty && queues.isEmpty }
 
@@ -88,6 +89,10 @@ extension Rebuild {
         salvaged.entries.sort { $0.entry.id < $1.entry.id }
         salvaged.unread.subtract(salvaged.entries.map(\.entry.key))
         salvaged.events = try readable { try connection.events(key: nil) } ?? []
+        salvaged.delivered =
+            try readable {
+                try connection.delivered(after: .min, since: .min, limit: .max).compactMap(\.record)
+            } ?? []
         let queues = try readable { try connection.queues() } ?? []
         let queuedColumns = try readable { try connection.queuedColumnsThere() }
         for queue in queues {
@@ -130,7 +135,7 @@ extension Rebuild {
         let right = Set(covered).subtracting(try file.damaged(among: covered))
         var saved = entry
         saved.chunks = held
-        for gap in gaps(between: right.map(\.range), upTo: held.map(\.range.upperBound).max() ?? 0) {
+        for gap in right.map(\.range).gaps(upTo: held.map(\.range.upperBound).max() ?? 0) {
             saved.chunks = saved.chunks.removing(gap)
         }
         if saved.chunks.contiguousEnd != entry.totalBytes { saved.state = .partial }
@@ -161,16 +166,6 @@ extension Rebuild {
         return best.values.sorted { $0.entry.id < $1.entry.id }
     }
 
-    private func gaps(between ranges: [Range<Int64>], upTo end: Int64) -> [Range<Int64>] {
-        var gaps: [Range<Int64>] = []
-        var position: Int64 = 0
-        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            if range.lowerBound > position { gaps.append(position..<range.lowerBound) }
-            position = max(position, range.upperBound)
-        }
-        if end > position { gaps.append(position..<end) }
-        return gaps
-    }
 }
 
 extension Connection {
@@ -178,10 +173,10 @@ extension Connection {
     fileprivate borrowing func value(_ sql: String, _ position: SQLiteValue) throws -> SQLiteValue? {
         try first(sql, position) { row in
             row.integer(0).map(SQLiteValue.integer) ?? row.text(0).map(SQLiteValue.text)
-        }.flatMap { $0 }
+        }
     }
 
     fileprivate borrowing func key(of id: Int64) throws -> String? {
-        try first("SELECT key FROM download WHERE id = ?", .integer(id)) { $0.text(0) }.flatMap { $0 }
+        try first("SELECT key FROM download WHERE id = ?", id) { $0.text(0) }
     }
 }

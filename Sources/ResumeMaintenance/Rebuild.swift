@@ -73,7 +73,7 @@ struct Rebuild {
             let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks, &report) }, &report)
             report.lost += salvaged.unread.subtracting(report.saved).sorted()
             do {
-                try makeDatabase(kept, salvaged.events, salvaged.queues)
+                try makeDatabase(kept, salvaged)
                 try setAside(keeping: Set(kept.flatMap { $0.entry.chunks.map(\.path) }), &report)
             } catch {
                 // If this fails, the next rebuild undoes it.
@@ -134,14 +134,17 @@ struct Rebuild {
     }
 
     /// Creates a new database next to the old one and flushes it to disk before it replaces that.
-    private func makeDatabase(_ entries: [Saved], _ events: [Event], _ queues: [SavedQueue]) throws {
+    private func makeDatabase(_ entries: [Saved], _ salvaged: Salvaged) throws {
         try removeDatabase(StoreFolder.rebuiltName)
         _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
         let connection = try Connection.open(path: folder.path(of: StoreFolder.rebuiltName))
         try Schema.create(connection)
         try connection.transaction(.immediate, durability: .power) {
-            for event in events { try connection.record(event) }
-            for queue in queues {
+            for event in salvaged.events { try connection.record(event) }
+            for record in salvaged.delivered {
+                if let file = record.file { try connection.renewDelivery(of: file, at: record.path, from: record.url) }
+            }
+            for queue in salvaged.queues {
                 let id = try connection.queue(named: queue.name)
                 for var request in queue.requests {
                     // A new number is assigned.

@@ -119,7 +119,7 @@ extension DownloadStore {
 
     private func databaseFindings() async throws -> [Finding] {
         try await survey { connection in
-            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }.compactMap { $0 }
+            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }
                 .filter { $0 != "ok" }
                 .map { Finding(kind: .database, key: nil, detail: $0, isRepaired: false) }
         }
@@ -205,9 +205,7 @@ private struct BlobState {
     /// The parts without missing and damaged bytes.
     var intact: [Entry.Chunk]
 
-    init(
-        of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool
-    ) throws(SystemError) {
+    init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws(SystemError) {
         intact = entry.chunks
         // All parts are in one blob, except in a manipulated row.
         for path in Set(entry.chunks.map(\.path)).sorted() {

@@ -121,34 +121,40 @@ package struct Connection: ~Copyable {
 
     /// Runs a statement to completion and returns the number of changed rows.
     @discardableResult
-    package borrowing func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int {
-        let statement = try prepared(sql)
+    package borrowing func run(_ sql: String, _ values: (any SQLiteBindable)?...) throws(SQLiteError) -> Int {
+        try run(sql, values)
+    }
+
+    /// Runs a statement whose values are in an array.
+    @discardableResult
+    package borrowing func run(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> Int {
+        let statement = try bound(sql, values)
         defer { statement.value.reset() }
-        try statement.value.bind(values)
         while try statement.value.step() {}
         return Int(unsafe sqlite3_changes64(handle))
     }
 
-    /// Maps all rows of a query.
+    /// Maps the rows of a query, without those that the closure maps to nil.
     ///
     /// - Throws: ``SQLiteError``, or the error of `body`.
     package borrowing func rows<Result>(
-        _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
+        _ sql: String, _ values: (any SQLiteBindable)?..., body: (borrowing Row) throws -> Result?
     ) throws -> [Result] {
         try rows(sql, values, body: body)
     }
 
-    /// Maps all rows of a query whose values are in an array.
+    /// Maps the rows of a query whose values are in an array.
     ///
     /// - Throws: ``SQLiteError``, or the error of `body`.
     package borrowing func rows<Result>(
-        _ sql: String, _ values: [SQLiteValue], body: (borrowing Row) throws -> Result
+        _ sql: String, _ values: SQLiteValues, body: (borrowing Row) throws -> Result?
     ) throws -> [Result] {
-        let statement = try prepared(sql)
+        let statement = try bound(sql, values)
         defer { statement.value.reset() }
-        try statement.value.bind(values)
         var results: [Result] = []
-        while try statement.value.step() { results.append(try body(statement.value.row)) }
+        while try statement.value.step() {
+            if let result = try body(statement.value.row) { results.append(result) }
+        }
         return results
     }
 
@@ -156,34 +162,39 @@ package struct Connection: ~Copyable {
     ///
     /// - Throws: ``SQLiteError``, or the error of `body`.
     package borrowing func first<Result>(
-        _ sql: String, _ values: SQLiteValue..., body: (borrowing Row) throws -> Result
+        _ sql: String, _ values: (any SQLiteBindable)?..., body: (borrowing Row) throws -> Result?
     ) throws -> Result? {
-        let statement = try prepared(sql)
+        try first(sql, values, body: body)
+    }
+
+    private borrowing func first<Result>(
+        _ sql: String, _ values: SQLiteValues, body: (borrowing Row) throws -> Result?
+    ) throws -> Result? {
+        let statement = try bound(sql, values)
         defer { statement.value.reset() }
-        try statement.value.bind(values)
         return try statement.value.step() ? try body(statement.value.row) : nil
     }
 
     /// Returns the integer in the first column of the first row, for pragmas and counts.
-    package borrowing func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64? {
-        let statement = try prepared(sql)
+    package borrowing func integer(_ sql: String, _ values: (any SQLiteBindable)?...) throws(SQLiteError) -> Int64? {
+        let statement = try bound(sql, values)
         defer { statement.value.reset() }
-        try statement.value.bind(values)
         return try statement.value.step() ? statement.value.row.integer(0) : nil
     }
 
     /// Returns the integer of a query that always has one, such as a count; 0 if a damaged database has none.
     package borrowing func count(_ sql: String) throws(SQLiteError) -> Int64 { try integer(sql) ?? 0 }
 
-    /// Returns the text in the first column of the first row, for pragmas.
-    package borrowing func text(_ sql: String) throws(SQLiteError) -> String? {
-        let statement = try prepared(sql)
-        defer { statement.value.reset() }
-        return try statement.value.step() ? statement.value.row.text(0) : nil
+    /// Returns the text in the first column of the first row.
+    package borrowing func text(_ sql: String, _ values: (any SQLiteBindable)?...) throws -> String? {
+        try first(sql, values) { $0.text(0) }
     }
 
-    private borrowing func prepared(_ sql: String) throws(SQLiteError) -> StatementCache.Box {
-        unsafe try statements.statement(sql, on: handle)
+    /// Returns a prepared statement with values; the caller resets it.
+    private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> StatementCache.Box {
+        let statement = try unsafe statements.statement(sql, on: handle)
+        try statement.value.bind(values)
+        return statement
     }
 
     /// The row ID of the last `INSERT`.

@@ -25,8 +25,6 @@ package struct ResultCode: RawRepresentable, Sendable, Hashable {
 }
 
 extension ResultCode {
-    /// The code `SQLITE_OK`.
-    package static let ok = ResultCode(rawValue: SQLITE_OK)
     /// The code `SQLITE_ERROR`.
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
     /// The code `SQLITE_PERM`.
@@ -55,8 +53,6 @@ extension ResultCode {
     package static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
     /// The code `SQLITE_SCHEMA`.
     package static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
-    /// The code `SQLITE_TOOBIG`.
-    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     /// The code `SQLITE_CONSTRAINT`.
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     /// The code `SQLITE_CONSTRAINT_UNIQUE`.
@@ -67,10 +63,6 @@ extension ResultCode {
     package static let range = ResultCode(rawValue: SQLITE_RANGE)
     /// The code `SQLITE_NOTADB`.
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
-    /// The code `SQLITE_ROW`.
-    static let row = ResultCode(rawValue: SQLITE_ROW)
-    /// The code `SQLITE_DONE`.
-    static let done = ResultCode(rawValue: SQLITE_DONE)
 }
 
 extension ResultCode: CustomStringConvertible {

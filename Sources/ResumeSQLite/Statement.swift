@@ -10,26 +10,40 @@ package enum SQLiteValue: Sendable, Equatable {
     case text(String)
     /// Bytes.
     case blob([UInt8])
+}
 
-    /// Text, or `NULL` for nil.
-    package static func optional(_ text: String?) -> SQLiteValue {
-        text.map(SQLiteValue.text) ?? .null
-    }
+/// What can be bound to a parameter; nil stands for `NULL`.
+package protocol SQLiteBindable: Sendable {
+    /// The value in SQLite's storage classes.
+    var sqlite: SQLiteValue { get }
+}
 
-    /// An integer, or `NULL` for nil.
-    package static func optional(_ integer: Int64?) -> SQLiteValue {
-        integer.map(SQLiteValue.integer) ?? .null
-    }
+/// The parameters of a statement, in order.
+package typealias SQLiteValues = [(any SQLiteBindable)?]
 
-    /// Bytes, or `NULL` for nil.
-    package static func optional(_ bytes: [UInt8]?) -> SQLiteValue {
-        bytes.map(SQLiteValue.blob) ?? .null
-    }
+extension SQLiteValue: SQLiteBindable {
+    package var sqlite: SQLiteValue { self }
+}
 
+extension Int64: SQLiteBindable {
+    package var sqlite: SQLiteValue { .integer(self) }
+}
+
+extension Int: SQLiteBindable {
+    package var sqlite: SQLiteValue { .integer(Int64(self)) }
+}
+
+extension Bool: SQLiteBindable {
     /// 1 or 0.
-    package static func flag(_ value: Bool) -> SQLiteValue {
-        .integer(value ? 1 : 0)
-    }
+    package var sqlite: SQLiteValue { .integer(self ? 1 : 0) }
+}
+
+extension String: SQLiteBindable {
+    package var sqlite: SQLiteValue { .text(self) }
+}
+
+extension [UInt8]: SQLiteBindable {
+    package var sqlite: SQLiteValue { .blob(self) }
 }
 
 /// A prepared statement, finalized when it is released.
@@ -40,8 +54,7 @@ struct Statement: ~Copyable {
 
     init(preparing sql: String, on connection: OpaquePointer) throws(SQLiteError) {
         var handle: OpaquePointer?
-        let code = unsafe sqlite3_prepare_v3(
-            connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        let code = unsafe sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
         guard code == SQLITE_OK, let handle = unsafe handle else {
             throw unsafe SQLiteError(connection: connection, code: code, sql: sql)
         }
@@ -54,7 +67,7 @@ struct Statement: ~Copyable {
     }
 
     /// Binds all parameters, beginning with the first.
-    borrowing func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
+    borrowing func bind(_ values: [(any SQLiteBindable)?]) throws(SQLiteError) {
         guard unsafe values.count == Int(sqlite3_bind_parameter_count(handle)) else {
             throw SQLiteError(
                 code: .range, message: "\(values.count) values do not match the number of parameters", sql: sql)
@@ -62,7 +75,7 @@ struct Statement: ~Copyable {
         for (index, value) in values.enumerated() {
             let position = Int32(truncatingIfNeeded: index + 1)
             let code =
-                switch value {
+                switch value?.sqlite ?? .null {
                 case .null:
                     unsafe sqlite3_bind_null(handle, position)
                 case .integer(let integer):

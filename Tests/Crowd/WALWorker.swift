@@ -28,14 +28,13 @@ package struct WALWorker {
 
     /// The damage of a database that must hold the given number of rows; nil if it is intact.
     static func damage(at path: String, rows: Int) throws -> String? {
-        do throws(SQLiteError) {
+        do {
             let connection = try Connection.open(path: path)
             let integrity = try connection.text("PRAGMA integrity_check") ?? "unreadable"
             guard integrity == "ok" else { return "integrity_check: \(integrity.split(separator: "\n").last ?? "")" }
             let found = try connection.integer("SELECT count(*) FROM t NOT INDEXED") ?? 0
             return found < rows ? "\(rows - Int(found)) committed rows are lost" : nil
-        } catch {
-            guard error.code.primary == .corrupt else { throw error }
+        } catch let error as SQLiteError where error.code.primary == .corrupt {
             return "malformed"
         }
     }
@@ -96,7 +95,7 @@ package struct WALWorker {
         try connection.transaction(.immediate) {
             for row in first..<first + count {
                 _ = try connection.run(
-                    "INSERT INTO t VALUES (?, ?, zeroblob(2500))", .integer(Int64(number)), .integer(Int64(row)))
+                    "INSERT INTO t VALUES (?, ?, zeroblob(2500))", number, row)
             }
         }
     }

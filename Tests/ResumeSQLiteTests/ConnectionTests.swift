@@ -41,8 +41,8 @@ struct ConnectionTests {
         try await Self.withConnection { connection in
             try connection.execute("CREATE TABLE t (i INTEGER, s TEXT, b BLOB, n TEXT) STRICT")
             try connection.run(
-                "INSERT INTO t VALUES (?, ?, ?, ?)", .integer(.max), .text("é\u{1F600}"), .blob([0, 255, 0]), .null)
-            try connection.run("INSERT INTO t VALUES (?, ?, ?, ?)", .integer(.min), .text(""), .blob([]), .text("x"))
+                "INSERT INTO t VALUES (?, ?, ?, ?)", Int64.max, "é\u{1F600}", [UInt8]([0, 255, 0]), nil)
+            try connection.run("INSERT INTO t VALUES (?, ?, ?, ?)", Int64.min, "", [UInt8](), "x")
             let rows = try connection.rows("SELECT * FROM t ORDER BY rowid") { row in
                 (row.integer(0), row.text(1), row.blob(2), row.text(3))
             }
@@ -102,9 +102,9 @@ struct ConnectionTests {
     func errors() async throws {
         try await Self.withConnection { connection in
             try connection.execute("CREATE TABLE t (s TEXT UNIQUE) STRICT")
-            try connection.run("INSERT INTO t VALUES (?)", .text("secret"))
+            try connection.run("INSERT INTO t VALUES (?)", "secret")
             let error = #expect(throws: SQLiteError.self) {
-                try connection.run("INSERT INTO t VALUES (?)", .text("secret"))
+                try connection.run("INSERT INTO t VALUES (?)", "secret")
             }
             #expect(error?.code == .constraintUnique)
             #expect(error?.sql == "INSERT INTO t VALUES (?)")
@@ -116,7 +116,7 @@ struct ConnectionTests {
     func wrongNumberOfValues() async throws {
         try await Self.withConnection { connection in
             #expect(throws: SQLiteError(code: .range, message: "")) {
-                _ = try connection.run("SELECT ?, ?", .integer(1))
+                _ = try connection.run("SELECT ?, ?", 1)
             }
         }
     }

@@ -14,10 +14,8 @@ enum resume_crc32c_way {
     resume_crc32c_table,
     /// The processor's CRC-32C instruction (SSE 4.2, ARMv8).
     resume_crc32c_instruction,
-    /// Carry-less multiplication of 64 bytes at a time (PCLMULQDQ).
-    resume_crc32c_folding,
     /// Carry-less multiplication of 256 bytes at a time (AVX-512, VPCLMULQDQ).
-    resume_crc32c_wide_folding,
+    resume_crc32c_folding,
 };
 
 /// Returns the fastest implementation that this processor supports.

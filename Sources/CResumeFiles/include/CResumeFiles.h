@@ -16,11 +16,9 @@ int resume_files_unlock_all(int descriptor);
 /// Returns 1 if another open file description holds a lock on the byte, 0 if none does, -1 on failure.
 int resume_files_is_byte_locked(int descriptor, int64_t byte);
 
-/// Returns the name of the descriptor's file system if it is a network file system, NULL if it is local or unknown.
-const char *resume_files_network_file_system(int descriptor);
-
-/// Returns the name of the descriptor's file system if it is a well-known local one, otherwise NULL.
-const char *resume_files_local_file_system(int descriptor);
+/// Returns the name of the descriptor's file system if it is a network file system, or if it is a well-known local one;
+/// otherwise NULL.
+const char *resume_files_file_system(int descriptor, int is_network);
 
 /// Flushes everything on the descriptor's file system to disk. Fails if write errors would not be reported: it requires
 /// Linux 5.8 or later, ext4 or XFS, and that the descriptor was opened before the writes. Returns -1 with `errno` set
@@ -66,10 +64,6 @@ extern const volatile int *resume_files_fork_mark;
 
 /// Whether this process is a forked child of the one that began to watch; only reads memory.
 static inline int resume_files_is_forked(void) { return *resume_files_fork_mark == 0; }
-
-/// Whether a file has bytes without a gap from an offset to its end: no hole, and no space that was reserved but not
-/// written. 0 if not, or if the file system cannot tell.
-int resume_files_has_no_hole(int descriptor, int64_t offset);
 
 /// Finds the next bytes at or behind an offset that were written, and not only reserved. Returns 1 and sets `start` and
 /// `end`, 0 if there are none; -1 if the file system cannot tell.
