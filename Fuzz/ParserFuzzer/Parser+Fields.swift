@@ -39,7 +39,8 @@ extension Parser {
             "by the grammar": bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } && bytes.count { $0 == 0x22 } == 2,
             "can be sent": HTTPField.isValidValue(tag.bytes),
             "bounded": bytes.count <= EntityTag.maximumLength,
-            "only a strong one is strong": tag.isStronglyEqual(to: tag) == !tag.isWeak,
+            "only a strong one is strong": (Representation(entityTag: tag).validator == .entityTag(tag))
+                == tag.isStrong,
         ])
     }
 
@@ -48,12 +49,16 @@ extension Parser {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let date = HTTPDate(text) else { return .rejected }
         let seconds = date.secondsSinceEpoch
-        // A leap second at the end of year 9999 is in year 10000.
-        guard seconds < 253_402_300_800 else { return .expecting(["year 9999": seconds == 253_402_300_800]) }
+        // A zone or a leap second leads out of the years 0 to 9999 by 14 hours at most.
+        guard (-62_167_219_200..<253_402_300_800).contains(seconds) else {
+            return .expecting(["at most 14 hours": (-62_167_269_600...253_402_351_200).contains(seconds)])
+        }
         let written = fixdate(seconds)
-        let isFixdate = text.utf8.count == 29 && !text.hasSuffix("60 GMT") && text.dropFirst(3).hasPrefix(", ")
+        let isFixdate =
+            text.utf8.count == 29 && text.hasSuffix(" GMT") && !text.hasSuffix("60 GMT")
+            && text.dropFirst(3).hasPrefix(", ") && text.dropFirst(7).hasPrefix(" ")
         return .expecting([
-            "year 0 or later": seconds >= -62_167_219_200, "the same again": HTTPDate(written) == date,
+            "the same again": HTTPDate(written) == date,
             // The name of the day may be wrong.
             "the same text": !isFixdate || text.dropFirst(5) == written.dropFirst(5),
         ])

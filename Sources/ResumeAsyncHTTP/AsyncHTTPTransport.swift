@@ -137,7 +137,7 @@ public final class AsyncHTTPTransport: Transport {
             // Nothing is left for a second call, since async-http-client permits only one shutdown.
             return (Array(state.live.values), state.clients.removeAll())
         }
-        for receiver in live { receiver.cancel(with: Self.isShutDown) }
+        for receiver in live { receiver.cancel(with: TransportError.isShutDown) }
         try await Self.end(clients, group)
     }
 
@@ -182,11 +182,11 @@ public final class AsyncHTTPTransport: Transport {
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
         if let shared {
-            if state.withLock(\.isShutDown) { throw Self.isShutDown }
+            if state.withLock(\.isShutDown) { throw TransportError.isShutDown }
             guard let timeout else { return try await shared.send(request) }
             return try await shared.send(request, timeout: timeout)
         }
-        let url = try Self.url(of: request)
+        let url = try DownloadURL(of: request)
         guard let addresses else { return try await send(request, to: url, within: timeout) }
         return try await addresses.connecting(to: url, proxies) { address in
             try await send(request, to: url, at: address, within: timeout)
@@ -212,7 +212,7 @@ public final class AsyncHTTPTransport: Transport {
             state.live[ObjectIdentifier(receiver)] = receiver
             return client
         }
-        guard let client else { throw Self.isShutDown }
+        guard let client else { throw TransportError.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach(task)
         let timer = timeout.map { timeout in
@@ -254,6 +254,4 @@ public final class AsyncHTTPTransport: Transport {
             throw TransportError(.tls, "could not read the trusted certificates: \(error)")
         }
     }
-
-    private static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
 }

@@ -1,5 +1,4 @@
 internal import AsyncHTTPClient
-internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -32,8 +31,7 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     init(authority: String, onEnd: @escaping @Sendable (BodyReceiver) -> Void) {
         self.authority = authority
         self.onEnd = onEnd
-        mailbox = BodyMailbox(
-            noHead: TransportError(.connectionClosed, "the connection to \(authority) closed without a response"))
+        mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))
     }
 
     /// Sets the request's task.
@@ -74,7 +72,9 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     // MARK: The event loop's side
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        mailbox.add(HTTPResponse(head))
+        let fields = head.headers.lazy.map { ($0.name, $0.value) }
+        mailbox.add(
+            HTTPResponse(code: Int(head.status.code), phrase: head.status.reasonPhrase, fields: fields))
         return task.eventLoop.makeSucceededVoidFuture()
     }
 
@@ -98,16 +98,5 @@ final class BodyReceiver: HTTPClientResponseDelegate, ResponseBody {
     private func end(with error: (any Error)?, drops: Bool = false) {
         if mailbox.end(with: error, drops: drops) { onEnd(self) }
         mailbox.drain()
-    }
-}
-
-extension HTTPResponse {
-    init(_ head: HTTPResponseHead) {
-        let code = Int(head.status.code)
-        let isCode = (100...999).contains(code)
-        self.init(status: .init(code: isCode ? code : 999, reasonPhrase: head.status.reasonPhrase.filter(\.isASCII)))
-        for (name, value) in head.headers {
-            if let name = HTTPField.Name(name) { headerFields.append(HTTPField(name: name, value: value)) }
-        }
     }
 }

@@ -7,7 +7,6 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
-internal import ResumeDownload
 internal import ResumeHTTP
 internal import Synchronization
 

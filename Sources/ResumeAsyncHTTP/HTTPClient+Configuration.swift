@@ -5,7 +5,6 @@ internal import Foundation
 #endif
 internal import AsyncHTTPClient
 internal import NIOCore
-internal import NIOHTTP1
 internal import NIOSSL
 internal import ResumeDownload
 internal import ResumeHTTP

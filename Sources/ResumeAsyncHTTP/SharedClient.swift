@@ -1,9 +1,7 @@
 internal import AsyncHTTPClient
-internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import ResumeDownload
-internal import ResumeHTTP
 
 /// Sends requests with a client of the application, whose settings cannot be read.
 ///
@@ -12,7 +10,7 @@ struct SharedClient: Transport {
     let client: HTTPClient
 
     func send(_ request: HTTPRequest) async throws -> TransportResponse {
-        let url = try AsyncHTTPTransport.url(of: request)
+        let url = try DownloadURL(of: request)
         var message = HTTPClientRequest(url: url.absoluteString)
         message.method = HTTPMethod(rawValue: request.method.rawValue)
         for field in request.headerFields { message.headers.add(name: field.name.rawName, value: field.value) }
@@ -27,8 +25,10 @@ struct SharedClient: Transport {
                 .invalidRequest,
                 "the shared HTTPClient follows redirects; create it with redirectConfiguration = .disallow")
         }
+        let status = response.status
         let head = HTTPResponse(
-            HTTPResponseHead(version: response.version, status: response.status, headers: response.headers))
+            code: Int(status.code), phrase: status.reasonPhrase,
+            fields: response.headers.lazy.map { ($0.name, $0.value) })
         // A part from the middle does not begin with what identifies the format.
         var isFromBeginning = response.status != .partialContent
         if case .bytes(first: 0, _, _) = ContentRange(in: head.headerFields) { isFromBeginning = true }
@@ -66,14 +66,6 @@ extension AsyncHTTPTransport {
         } catch {
             throw TransportError(.invalidRequest, "cannot send the request to \(url.authority): \(error)")
         }
-    }
-
-    /// Returns the URL of a request.
-    static func url(of request: HTTPRequest) throws -> DownloadURL {
-        guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
-            let url = try? DownloadURL("\(scheme)://\(authority)\(path)")
-        else { throw TransportError(.invalidRequest, "the request has no valid URL") }
-        return url
     }
 }
 

@@ -32,7 +32,7 @@ extension TransportError {
             self = Self.cut(authority)
         case let error as HTTPParserError where error == .headerOverflow:
             // NIO's limits.
-            self = TransportError(
+            self.init(
                 .invalidResponse,
                 "the response header from \(authority) exceeds 256 fields, 80 KiB in a field, or 2 MiB in total"
             )
@@ -40,10 +40,13 @@ extension TransportError {
             self = Self.invalid("\(error)", from: authority)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             let text = "\(error)"
-            self =
-                Self.cutHandshakes.contains { text.contains($0) }
-                ? TransportError(.connectionClosed, "the TLS handshake with \(authority) was cut")
-                : TransportError(.tls, Self.tlsText(text, authority))
+            if !Self.cuts.contains(where: text.contains) {
+                self.init(.tls, Self.tlsText(text, authority))
+            } else if text.hasPrefix("handshakeFailed") {
+                self.init(.connectionClosed, "the TLS handshake with \(authority) was cut")
+            } else {
+                self = Self.cut(authority)
+            }
         case let error as IOError:
             let unreachable = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EHOSTDOWN]
             self =
@@ -52,30 +55,22 @@ extension TransportError {
                 : TransportError(
                     .connectionClosed, "the connection to \(authority) failed: \(SystemError.reason(error.errnoCode))")
         case let error as NIOHTTP2Errors.StreamClosed:
-            self = TransportError(
+            self.init(
                 .connectionClosed,
                 "the response from \(authority) was cut: HTTP/2 stream closed with error code \(error.errorCode.networkCode)"
             )
         case is ChannelError:
-            self = TransportError(.connectionClosed, "the connection to \(authority) closed: \(error)")
+            self.init(.connectionClosed, "the connection to \(authority) closed: \(error)")
         default:
-            self = TransportError(.other, "the request to \(authority) failed: \(error)")
+            self.init(.other, "the request to \(authority) failed: \(error)")
         }
     }
 
-    /// What the errors contain after a handshake that ends with FIN, RST or the alert `internal_error`: the server is
-    /// restarting or overloaded.
-    private static let cutHandshakes = [
+    /// What the errors contain after TLS ends with FIN, RST or the alert `internal_error`: the server is restarting or
+    /// overloaded.
+    private static let cuts = [
         "EOF during", "uncleanShutdown", "zeroReturn", "syscallError", "ALERT_INTERNAL_ERROR",
     ]
-
-    private static func cut(_ authority: String) -> TransportError {
-        TransportError(.connectionClosed, "the connection to \(authority) closed before the response was complete")
-    }
-
-    private static func invalid(_ problem: String, from authority: String) -> TransportError {
-        TransportError(.invalidResponse, "invalid HTTP response from \(authority): \(problem)")
-    }
 
     private static func notConnected(to authority: String, _ error: IOError?) -> TransportError {
         let cause = error.map { ": \(SystemError.reason($0.errnoCode))" } ?? ""

@@ -54,7 +54,7 @@ final class SessionBody: ResponseBody {
         self.authority = authority
         self.isHead = isHead
         self.onEnd = onEnd
-        mailbox = BodyMailbox(noHead: Self.noResponse(authority))
+        mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))
     }
 
     /// Starts the request, unless it was cancelled before.
@@ -82,10 +82,6 @@ final class SessionBody: ResponseBody {
         calls.async { self.state.withLock { $0.task }?.cancel() }
     }
 
-    private static func noResponse(_ authority: String) -> TransportError {
-        TransportError(.connectionClosed, "the connection to \(authority) closed without a response")
-    }
-
     // MARK: The session's side
 
     /// Receives a head, which may be that of an interim response.
@@ -104,7 +100,11 @@ final class SessionBody: ResponseBody {
         }
         // The head of a redirect is reported twice.
         guard !mailbox.hasHead else { return }
-        let head = HTTPResponse(answer)
+        let head = HTTPResponse(
+            code: answer.statusCode,
+            fields: answer.allHeaderFields.compactMap { name, value in
+                (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
+            })
         let length = Representation.length(head.headerFields)
         guard length != nil || head.headerFields[.contentLength] == nil || head.headerFields[.transferEncoding] != nil
         else {
@@ -134,7 +134,7 @@ final class SessionBody: ResponseBody {
         if let error {
             end(with: TransportError(wrapping: error, from: authority, afterHead: hasHead))
         } else {
-            end(with: !hasHead ? Self.noResponse(authority) : missing > 0 ? TransportError.cut(authority) : nil)
+            end(with: missing > 0 ? TransportError.cut(authority) : nil)
         }
         state.withLock { $0.task = nil }
         onEnd(self)

@@ -42,14 +42,6 @@ extension TransportError {
         }
     }
 
-    static func cut(_ authority: String) -> TransportError {
-        TransportError(.connectionClosed, "the connection to \(authority) closed before the response was complete")
-    }
-
-    static func invalid(_ problem: String, from authority: String) -> TransportError {
-        TransportError(.invalidResponse, "invalid HTTP response from \(authority): \(problem)")
-    }
-
     /// Whether the message of libcurl is about the server's response.
     private static func isAnswer(_ text: String) -> Bool {
         ["response", "HTTP/0.9", "header"].contains { text.contains($0) }

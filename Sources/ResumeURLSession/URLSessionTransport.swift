@@ -39,7 +39,7 @@ public final class URLSessionTransport: Transport {
             defer { state.idle = [] }
             return (Array(state.live.values), state.idle)
         }
-        for body in live { body.cancel(with: Self.isShutDown) }
+        for body in live { body.cancel(with: TransportError.isShutDown) }
         for box in idle { box.session.finishTasksAndInvalidate() }
     }
 
@@ -61,7 +61,7 @@ public final class URLSessionTransport: Transport {
         guard !isRefused else {
             // A session retains its delegate until it is invalidated.
             box.session.finishTasksAndInvalidate()
-            throw Self.isShutDown
+            throw TransportError.isShutDown
         }
         box.start(message, for: body)
         return try await withTaskCancellationHandler {
@@ -81,15 +81,13 @@ public final class URLSessionTransport: Transport {
         }
         if !isKept { box.session.finishTasksAndInvalidate() }
     }
-
-    private static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
 }
 
 extension URLRequest {
     fileprivate init(for request: HTTPRequest) throws {
-        guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
-            let url = try? DownloadURL("\(scheme)://\(authority)\(path)"), let url = URL(string: url.absoluteString)
-        else { throw TransportError(.invalidRequest, "the request has no valid URL") }
+        guard let url = URL(string: try DownloadURL(of: request).absoluteString) else {
+            throw TransportError(.invalidRequest, "the request has no valid URL")
+        }
         let codings = request.headerFields[values: .acceptEncoding].map { $0.lowercased() }
         // It would be impossible to know whether the received bytes are those that were sent.
         guard codings == ["identity"] else {

@@ -36,7 +36,7 @@ struct SampleGridTests {
         let total = Self.total(held)
         var missed = 0
         for _ in 0..<1000 {
-            let grid = SampleGrid(over: held, using: &random)
+            let grid = SampleGrid(over: held, seed: random.next())
             for length in [total / 128 + 1, total / 100] {
                 let start = Int64.random(in: 0...total - length, using: &random)
                 let wrong = Self.ranges(start..<start + length, in: held)
@@ -56,7 +56,7 @@ struct SampleGridTests {
         var random = SplitMix64(seed: 4)
         let total = Self.total(held)
         for _ in 0..<50 {
-            let grid = SampleGrid(over: held, using: &random)
+            let grid = SampleGrid(over: held, seed: random.next())
             let places = grid.places
             #expect(grid.count >= 128 && grid.count <= 135)
             #expect(Int64(grid.count) * Self.block >= Self.total(places))
@@ -76,7 +76,7 @@ struct SampleGridTests {
             var (found, expected) = (0, 0.0)
             let rounds = 500
             for _ in 0..<rounds {
-                let grid = SampleGrid(over: [0..<blocks * Self.block], using: &random)
+                let grid = SampleGrid(over: [0..<blocks * Self.block], seed: random.next())
                 // Single wrong bytes, each in a random block.
                 let wrong = (0..<Int(Double(blocks) * share)).map { _ in
                     Int64.random(in: 0..<blocks * Self.block, using: &random)

@@ -8,12 +8,10 @@ internal import NIOSSL
 /// the first one of a connection, passes bytes on when they are requested, and the end only after the last byte.
 final class ArrivalGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
 
     /// Bytes that arrived unrequested: as much as the system buffers for a socket, which may be tens of megabytes.
-    private var held: CircularBuffer<ByteBuffer> = []
+    private var held: CircularBuffer<NIOAny> = []
     /// Whether there is an unanswered read request; initially true, since there may have been one before.
     private var isAwaited = true
     /// Whether requested bytes have been passed on and the read has not completed.
@@ -42,7 +40,7 @@ final class ArrivalGate: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard isAwaited, held.isEmpty else { return held.append(unwrapInboundIn(data)) }
+        guard isAwaited, held.isEmpty else { return held.append(data) }
         isHandingOver = true
         context.fireChannelRead(data)
     }
@@ -88,7 +86,7 @@ final class ArrivalGate: ChannelDuplexHandler {
         guard isAwaited, !isClosed else { return }
         guard let bytes = held.popFirst() else { return hasEnded ? context.close(promise: nil) : context.read() }
         isAwaited = false
-        context.fireChannelRead(wrapInboundOut(bytes))
+        context.fireChannelRead(bytes)
         context.fireChannelReadComplete()
         // A channel requests more after each read, too; the client lets that pass if it wants more.
         if !isClosed { context.pipeline.syncOperations.read() }
@@ -97,7 +95,7 @@ final class ArrivalGate: ChannelDuplexHandler {
     /// Passes on all bytes, since the connection is closed and there is no later opportunity.
     private func handOverAll(_ context: ChannelHandlerContext) {
         while let bytes = held.popFirst() {
-            context.fireChannelRead(wrapInboundOut(bytes))
+            context.fireChannelRead(bytes)
             context.fireChannelReadComplete()
         }
     }

@@ -9,7 +9,6 @@ internal import ResumeDownload
 /// connection open and then buffers all further bytes. Padding, window updates and unknown frames are not limited.
 final class FrameGuard: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
-    typealias InboundOut = HTTP2Frame
 
     /// How many bytes may be received beyond twice those of header blocks and bodies: padding, control and unknown
     /// frames.
@@ -31,8 +30,7 @@ final class FrameGuard: ChannelInboundHandler {
     fileprivate func receives(_ bytes: Int) -> Bool {
         count += bytes
         if count > Self.limit {
-            let megabytes = Self.limit >> 20
-            fail("received \(megabytes) MiB of HTTP/2 frames and padding that are neither header nor body")
+            fail("received \(Self.limit >> 20) MiB of HTTP/2 frames and padding that are neither header nor body")
         }
         return !hasFailed
     }
@@ -70,7 +68,6 @@ final class FrameGuard: ChannelInboundHandler {
 /// Counts the bytes of an HTTP/2 connection before they are parsed.
 final class ByteGuard: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
 
     private let frames: FrameGuard
 

@@ -9,7 +9,6 @@ internal import ResumeDownload
 /// parser are counted, and the count restarts whenever the parser produces something.
 final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
     typealias OutboundIn = NIOAny
 
     /// More than the longest head that the parser accepts, which is 2 MiB.
@@ -36,19 +35,14 @@ final class ParserGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = unwrapInboundIn(data)
-        if count == 0 {
-            let line = buffer.readableBytesView.prefix(512).prefix { $0 != 0x0D && $0 != 0x0A }
-            let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
-            phrase = words.count == 3 && words[0].hasPrefix("HTTP/") ? String(words[2]) : nil
+        let start = buffer.readableBytesView.prefix(512)
+        if count == 0, start.starts(with: "HTTP/".utf8) {
+            let words = start.prefix { $0 != 0x0D && $0 != 0x0A }.split(separator: 0x20, maxSplits: 2)
+            phrase = words.count == 3 ? String(decoding: words[2], as: UTF8.self) : nil
         }
         count += buffer.readableBytes
         guard count <= Self.limit else {
-            let megabytes = Self.limit >> 20
-            context.fireErrorCaught(
-                TransportError(
-                    .invalidResponse,
-                    "received \(megabytes) MiB of data that is neither header nor body"))
-            return context.close(promise: nil)
+            return context.fail("received \(Self.limit >> 20) MiB of data that is neither header nor body")
         }
         context.fireChannelRead(data)
     }
@@ -76,7 +70,6 @@ final class AnswerGuard: ChannelInboundHandler {
     static let limit = 100
     /// The maximum length of merged parts, in bytes; longer parts are never copied.
     private static let longestGathered = 128 << 10
-    static let tooMany = "more than \(limit) interim responses (1xx)"
 
     private let parser: ParserGuard?
     private var interim = 0
@@ -98,12 +91,8 @@ final class AnswerGuard: ChannelInboundHandler {
         handOver(context)
         if case .head(let head) = part {
             interim = (100..<200).contains(head.status.code) ? interim + 1 : 0
-            if interim > Self.limit {
-                return refuse(Self.tooMany, context)
-            }
-            if head.status.code < 100 {
-                return refuse("the status code is \(head.status.code)", context)
-            }
+            if interim > Self.limit { return context.fail("more than \(Self.limit) interim responses (1xx)") }
+            if head.status.code < 100 { return context.fail("the status code is \(head.status.code)") }
             if head.status.code >= 400, let phrase = parser?.phrase {
                 var head = head
                 head.status = .custom(code: head.status.code, reasonPhrase: phrase)
@@ -132,9 +121,12 @@ final class AnswerGuard: ChannelInboundHandler {
     private func handOver(_ context: ChannelHandlerContext) {
         if let body = body.take() { context.fireChannelRead(wrapInboundOut(.body(body))) }
     }
+}
 
-    private func refuse(_ message: String, _ context: ChannelHandlerContext) {
-        context.fireErrorCaught(TransportError(.invalidResponse, message))
-        context.close(promise: nil)
+extension ChannelHandlerContext {
+    /// Closes the connection because of an invalid response.
+    fileprivate func fail(_ message: String) {
+        fireErrorCaught(TransportError(.invalidResponse, message))
+        close(promise: nil)
     }
 }

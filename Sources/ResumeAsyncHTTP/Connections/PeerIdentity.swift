@@ -14,15 +14,11 @@ final class PeerIdentity {
     /// The authority that was accepted last; all requests of a connection go to one host.
     private var accepted: String?
 
-    init(_ certificate: NIOSSLCertificate?) {
-        names = certificate.map(Self.names) ?? []
-    }
-
     /// Reads the identity of the peer of a TLS connection.
     ///
     /// - Throws: If the connection does not use TLS.
-    convenience init(in pipeline: ChannelPipeline.SynchronousOperations) throws {
-        self.init(try pipeline.handler(type: NIOSSLHandler.self).peerCertificate)
+    init(in pipeline: ChannelPipeline.SynchronousOperations) throws {
+        names = try pipeline.handler(type: NIOSSLHandler.self).peerCertificate.map(Self.names) ?? []
     }
 
     private static func names(of certificate: NIOSSLCertificate) -> [CertificateName] {
@@ -74,20 +70,15 @@ final class IdentityGuard: ChannelOutboundHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .head(let head) = unwrapOutboundIn(data), problem == nil {
             problem = identity.problem(with: head.headers.first(name: "Host"))
-            if let problem { context.refuse(problem) }
+            // Later, since the client is about to send a request.
+            if let problem {
+                context.eventLoop.assumeIsolated().execute {
+                    context.fireErrorCaught(problem)
+                    context.close(promise: nil)
+                }
+            }
         }
         guard let problem else { return context.write(data, promise: promise) }
         promise?.fail(problem)
-    }
-}
-
-extension ChannelHandlerContext {
-    /// Closes the channel with an error after the current call has returned, since the client is about to send a
-    /// request.
-    func refuse(_ problem: TransportError) {
-        eventLoop.assumeIsolated().execute {
-            self.fireErrorCaught(problem)
-            self.close(promise: nil)
-        }
     }
 }

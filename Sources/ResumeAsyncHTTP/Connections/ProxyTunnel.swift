@@ -25,11 +25,7 @@ struct ProxyTunnel: Sendable {
             HTTPRequestEncoder(), ParserGuard(), parser, TunnelRequest(head, established),
         ]
         do {
-            // In this order, since the last one writes as soon as it is added.
-            for (index, handler) in handlers.enumerated() {
-                try channel.pipeline.syncOperations.addHandler(
-                    handler, position: index == 0 ? .first : .after(handlers[index - 1]))
-            }
+            try channel.pipeline.syncOperations.add(handlers, .first)
         } catch {
             established.fail(error)
         }

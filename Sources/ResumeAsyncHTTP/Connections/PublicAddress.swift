@@ -8,7 +8,29 @@ package enum PublicAddress {
     /// Implements ``AsyncHTTPTransport/isPublicAddress(_:)``.
     package static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
-        return bytes.count == 4 ? isPublic4(bytes) : isPublic6(bytes)
+        if bytes.count == 4 { return isPublic4(bytes) }
+        // IPv4 addresses in IPv6 form: mapped, translated by NAT64, or after the prefix of 6to4.
+        if isIn("::ffff:0:0/96 64:ff9b::/96", bytes) { return isPublic4(Array(bytes.suffix(4))) }
+        if isIn("2002::/16", bytes) { return isPublic4(Array(bytes[2..<6])) }
+        // Global unicast, without documentation and protocols.
+        return isIn("2000::/3", bytes) && !isIn("2001:db8::/32 2001::/23", bytes)
+    }
+
+    private static func isPublic4(_ bytes: [UInt8]) -> Bool {
+        !isIn(
+            """
+            0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 \
+            192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3
+            """, bytes)
+    }
+
+    /// Whether an address lies in one of some networks, which have the same version.
+    private static func isIn(_ networks: String, _ address: [UInt8]) -> Bool {
+        networks.split(separator: " ").contains { text in
+            let parts = text.split(separator: "/").map(String.init)
+            guard let network = bytes(of: parts[0]), let length = Int(parts[1]) else { return false }
+            return (0..<length).allSatisfy { (network[$0 / 8] ^ address[$0 / 8]) & (0x80 >> UInt8($0 % 8)) == 0 }
+        }
     }
 
     /// Returns the 4 or 16 bytes of a numeric address; nil if it is invalid.
@@ -27,38 +49,5 @@ package enum PublicAddress {
         let family = bytes.count == 4 ? AF_INET : AF_INET6
         guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return nil }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// IPv4 networks that are not public, by their first bytes and the length of the prefix.
-    private static let reserved4: [([UInt8], Int)] = [
-        ([0], 8), ([10], 8), ([100, 64], 10), ([127], 8), ([169, 254], 16), ([172, 16], 12), ([192, 0, 0], 24),
-        ([192, 0, 2], 24), ([192, 88, 99], 24), ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24),
-        ([203, 0, 113], 24), ([224], 3),
-    ]
-
-    private static func isPublic4(_ bytes: [UInt8]) -> Bool {
-        !reserved4.contains { matches(bytes, $0.0, $0.1) }
-    }
-
-    private static func isPublic6(_ bytes: [UInt8]) -> Bool {
-        // IPv4 addresses in IPv6 form: mapped, or translated by NAT64.
-        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-        let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
-        if bytes.starts(with: mapped) || bytes.starts(with: translated) { return isPublic4(Array(bytes.suffix(4))) }
-        // In 6to4, the IPv4 address follows the prefix.
-        if bytes.starts(with: [0x20, 0x02]) { return isPublic4(Array(bytes[2..<6])) }
-        let isDocumentation = bytes.starts(with: [0x20, 0x01, 0x0D, 0xB8])
-        let isProtocol = matches(bytes, [0x20, 0x01, 0], 23)
-        // Global unicast is 2000::/3.
-        return matches(bytes, [0x20], 3) && !isDocumentation && !isProtocol
-    }
-
-    private static func matches(_ bytes: [UInt8], _ network: [UInt8], _ length: Int) -> Bool {
-        for bit in 0..<length {
-            let (index, mask) = (bit / 8, UInt8(0x80) >> UInt8(bit % 8))
-            let wanted = index < network.count ? network[index] & mask : 0
-            if bytes[index] & mask != wanted { return false }
-        }
-        return true
     }
 }

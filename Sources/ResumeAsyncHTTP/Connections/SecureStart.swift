@@ -91,12 +91,7 @@ struct SecureStart: Sendable {
                         ByteGuard(frames), parser, frames, FrameTranslator(), AnswerGuard(nil),
                     ]
                     if isVerified { handlers.append(IdentityGuard(try PeerIdentity(in: pipeline))) }
-                    // In this order, since each may write as soon as it is added.
-                    var previous: any ChannelHandler = gate
-                    for handler in handlers {
-                        try pipeline.addHandler(handler, position: .after(previous))
-                        previous = handler
-                    }
+                    try pipeline.add(handlers, .after(gate))
                 }.nonisolated()
         } catch {
             return loop.makeFailedFuture(error)
@@ -104,16 +99,25 @@ struct SecureStart: Sendable {
     }
 }
 
+extension ChannelPipeline.SynchronousOperations {
+    /// Adds handlers from the first to the last, since each may write as soon as it is added.
+    func add(_ handlers: [any ChannelHandler], _ position: Position) throws {
+        var position = position
+        for handler in handlers {
+            try addHandler(handler, position: position)
+            position = .after(handler)
+        }
+    }
+}
+
 /// Waits for the end of a handshake, and holds back bytes until their handlers have been added.
 final class HandshakeGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
 
     private let promise: EventLoopPromise<String?>
     private var isComplete = false
-    private var held: [ByteBuffer] = []
+    private var held: [NIOAny] = []
 
     init(_ promise: EventLoopPromise<String?>) {
         self.promise = promise
@@ -132,7 +136,7 @@ final class HandshakeGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        held.append(unwrapInboundIn(data))
+        held.append(data)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {}
@@ -147,7 +151,7 @@ final class HandshakeGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func removeHandler(context: ChannelHandlerContext, removalToken: ChannelHandlerContext.RemovalToken) {
-        for bytes in held { context.fireChannelRead(wrapInboundOut(bytes)) }
+        for bytes in held { context.fireChannelRead(bytes) }
         context.fireChannelReadComplete()
         // Replaces the reads that were held back.
         context.read()

@@ -30,19 +30,13 @@ enum ServerName: Hashable, Sendable {
         let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { label in
             label.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         }
+        // Letters, digits, hyphens, and underscores, which are used in practice.
         let areValid = labels.allSatisfy { label in
-            (1...63).contains(label.count) && label.allSatisfy(isAllowed)
+            (1...63).contains(label.count)
+                && label.allSatisfy("abcdefghijklmnopqrstuvwxyz0123456789-_".utf8.contains)
         }
         let endsInNumber = labels.last?.allSatisfy { (0x30...0x39).contains($0) } ?? true
         return areValid && !endsInNumber ? labels : nil
-    }
-
-    /// Permits letters, digits, hyphens, and underscores, which are used in practice.
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
     }
 }
 

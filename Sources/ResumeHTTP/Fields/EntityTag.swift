@@ -53,22 +53,14 @@ package struct EntityTag: Sendable, Hashable {
     ///
     /// - Returns: nil if it is not an entity tag, for example because the row was damaged or manipulated.
     package init?(rawValue: String) {
-        var bytes: [UInt8] = []
-        for scalar in rawValue.unicodeScalars {
-            guard let byte = UInt8(exactly: scalar.value) else { return nil }
-            bytes.append(byte)
-        }
+        let bytes = rawValue.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        guard bytes.count == rawValue.unicodeScalars.count else { return nil }
         self.init(bytes)
     }
 
     /// The bytes to send.
     package var bytes: [UInt8] {
         rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-    }
-
-    /// Compares strongly: true if both tags are equal and neither is weak (RFC 9110, 8.8.3.2).
-    package func isStronglyEqual(to other: EntityTag) -> Bool {
-        isStrong && other.isStrong && rawValue == other.rawValue
     }
 
     /// Whether it is the same tag in another form: weak, without quotation marks, or with a suffix such as `-gzip`.
@@ -99,11 +91,7 @@ enum SingletonField: Equatable {
         let lines = fields[fields: name].map { field in
             unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) }
         }
-        guard let first = lines.first else {
-            self = .absent
-            return
-        }
-        self = lines.allSatisfy { $0 == first } ? .value(first) : .conflicting
+        self = lines.allSatisfy { $0 == lines[0] } ? .value(lines[0]) : .conflicting
     }
 
     /// The value as text; nil if it is absent, conflicting or not UTF-8.

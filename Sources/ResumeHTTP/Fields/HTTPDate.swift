@@ -19,72 +19,65 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
 
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
-    /// The name of the day must be valid, but is not compared with the date. Two-digit years are from 1970 to 2069
-    /// whatever the local clock says, since no decision here depends on it.
+    /// Days of one digit, years of two, and zones that say how far they are from GMT are accepted, as servers send
+    /// them; `EST` has several meanings. The name of the day must be valid, but is not compared with the date. Two-digit
+    /// years are from 1970 to 2069 whatever the local clock says, since no decision here depends on it.
     ///
     /// - Returns: nil for any other text.
     package init?(_ text: String) {
         guard text.utf8.count <= 40, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
-        let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-        switch words.count {
-        case 6 where Self.days.contains { "\($0.prefix(3))," == words[0] } && words[5] == "GMT":
-            guard words[1].utf8.count == 2, words[3].utf8.count == 4 else { return nil }
-            self.init(day: words[1], month: words[2], year: words[3], time: words[4])
-        case 4 where Self.days.contains { "\($0)," == words[0] } && words[3] == "GMT":
-            let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-            guard date.count == 3, date[0].utf8.count == 2, date[2].utf8.count == 2 else { return nil }
-            self.init(day: date[0], month: date[1], year: date[2], time: words[2])
-        case 5...6 where Self.days.contains { $0.prefix(3) == words[0] }:
-            // asctime pads a one-digit day with a space.
-            let isPadded = words.count == 6 && words[2].isEmpty
-            guard words.count == 5 || isPadded else { return nil }
-            let rest = isPadded ? words[3...] : words[2...]
-            guard let day = rest.first, day.utf8.count == (isPadded ? 1 : 2), let year = rest.last, year.utf8.count == 4
-            else { return nil }
-            self.init(day: day, month: words[1], year: year, time: rest[rest.startIndex + 1])
-        default:
-            return nil
+        var words = text.split(separator: " ", omittingEmptySubsequences: false)
+        // asctime pads a one-digit day with a space.
+        if words.count == 6, words[2].isEmpty { words.remove(at: 2) }
+        let name = words.removeFirst()
+        let isList = name.last == ","
+        if isList, words.count == 3 {
+            words.replaceSubrange(..<1, with: words[0].split(separator: "-", omittingEmptySubsequences: false))
+        } else if !isList, words.count == 4 {
+            words = [words[1], words[0], words[3], words[2], "GMT"]
         }
-    }
-
-    private static let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-
-    private init?(day: String, month: String, year: String, time: String) {
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        // Two digits each: `006:27:0` has the length of a time, but is not one.
-        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { part in
-            part.utf8.count == 2 ? Self.digits(String(part)) : nil
-        }
-        guard let day = Self.digits(day), (1...31).contains(day),
-            let monthIndex = months.firstIndex(of: month),
-            var fullYear = Self.digits(year), year.utf8.count == 4 || year.utf8.count == 2,
-            clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
-            hour < 24, minute < 60, second <= 60
+        let weekday = isList ? name.dropLast() : name
+        guard words.count == 5, Self.weekdays.contains(where: { $0 == weekday || $0.prefix(3) == weekday }),
+            let day = Self.number(words[0], digits: 1...2), let index = Self.months.firstIndex(of: words[1]),
+            var year = Self.number(words[2], digits: 2...4), words[2].utf8.count != 3,
+            let offset = Self.offset(of: words[4])
         else { return nil }
-        if year.utf8.count == 2 { fullYear += fullYear < 70 ? 2000 : 1900 }
-        let isLeap = fullYear % 4 == 0 && (fullYear % 100 != 0 || fullYear % 400 == 0)
-        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard day <= lengths[monthIndex] else { return nil }
-        let days = Self.daysSinceEpoch(year: fullYear, month: Int64(monthIndex) + 1, day: day)
-        secondsSinceEpoch = days * 86_400 + hour * 3_600 + minute * 60 + second
-    }
-
-    /// Parses one to four digits; returns nil for any other text.
-    private static func digits(_ text: String) -> Int64? {
-        guard (1...4).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        // Two digits each: `006:27:0` has the length of a time, but is not one.
+        let clock = words[3].split(separator: ":", omittingEmptySubsequences: false)
+            .compactMap { Self.number($0, digits: 2...2) }
+        guard clock.count == 3, words[3].utf8.count == 8, clock[0] < 24, clock[1] < 60, clock[2] <= 60 else {
             return nil
         }
-        return Int64(text)
+        if words[2].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
+        let month = year * 12 + Int64(index)
+        let days = Self.days(before: month)
+        guard day > 0, days + day <= Self.days(before: month + 1) else { return nil }
+        secondsSinceEpoch = (days + day - 1) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2] - offset
     }
 
-    /// Counts days in the proleptic Gregorian calendar, in eras of 400 years that begin in March.
-    private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
+    private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    private static let months: [Substring] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// Returns the seconds by which a zone is ahead of GMT; nil if that is not certain.
+    private static func offset(of zone: Substring) -> Int64? {
+        if ["GMT", "UTC", "UT", "Z"].contains(zone.uppercased()) { return 0 }
+        guard let sign = zone.first, sign == "+" || sign == "-", let number = number(zone.dropFirst(), digits: 4...4),
+            number <= 1400, number % 100 < 60
+        else { return nil }
+        return (number / 100 * 60 + number % 100) * (sign == "-" ? -60 : 60)
+    }
+
+    private static func number(_ text: Substring, digits: ClosedRange<Int>) -> Int64? {
+        digits.contains(text.utf8.count) ? Decimal64.parse(text) : nil
+    }
+
+    /// Counts the days from 1970 to a month in the proleptic Gregorian calendar; months are counted from year 0.
+    private static func days(before month: Int64) -> Int64 {
+        // Years that begin in March, 400 of them earlier, so that no number is negative.
+        let (year, month) = (month + 4798).quotientAndRemainder(dividingBy: 12)
+        return year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 - 865_565
     }
 
     /// Orders dates from earlier to later.

@@ -19,12 +19,7 @@ public struct HTTPDigest: Sendable, Hashable {
         case sha512 = "sha-512"
 
         /// The length of a digest in bytes.
-        package var byteCount: Int {
-            switch self {
-            case .sha256: 32
-            case .sha512: 64
-            }
-        }
+        package var byteCount: Int { self == .sha256 ? 32 : 64 }
     }
 
     /// The algorithm.

@@ -94,15 +94,17 @@ package struct Representation: Sendable, Hashable {
 
     private static func vary(_ fields: HTTPFields) -> String? {
         guard fields.contains(.vary) else { return nil }
-        // An unreasonably long list is treated as "*".
-        guard fields[values: .vary].reduce(0, { $0 + $1.utf8.count }) <= 4 * longestVary else { return "*" }
-        let names = Set(
-            fields[values: .vary].flatMap { $0.split(separator: ",") }
-                .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() })
-        if names.contains("*") { return "*" }
-        let list = names.filter { HTTPField.Name($0) != nil }.sorted().joined(separator: ", ")
-        guard list.utf8.count <= longestVary else { return "*" }
-        return list.isEmpty ? nil : list
+        guard let names = list(.vary, in: fields, longest: 4 * longestVary), !names.contains("*") else { return "*" }
+        let text = Set(names).filter { HTTPField.Name($0) != nil }.sorted().joined(separator: ", ")
+        return text.utf8.count > longestVary ? "*" : text.isEmpty ? nil : text
+    }
+
+    /// Splits a list on one or several lines, in lower case; nil if it is unreasonably long.
+    private static func list(_ name: HTTPField.Name, in fields: HTTPFields, longest: Int) -> [String]? {
+        let lines = fields[values: name]
+        guard lines.reduce(0, { $0 + $1.utf8.count }) <= longest else { return nil }
+        return lines.flatMap { $0.split(separator: ",") }
+            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
     }
 
     /// The maximum length of ``vary``, in bytes.
@@ -111,21 +113,18 @@ package struct Representation: Sendable, Hashable {
     /// The content codings that change the bytes, with the endings of the names of files that are stored that way.
     ///
     /// Servers send other words too, such as a character set or `aws-chunked`, which mean nothing for the bytes.
-    static let knownCodings: [String: [String]] = [
-        "gzip": [".gz", ".tgz", ".svgz"], "x-gzip": [".gz", ".tgz", ".svgz"], "compress": [".z"], "x-compress": [".z"],
-        "deflate": [], "br": [".br"], "zstd": [".zst", ".tzst"], "dcb": [], "dcz": [], "exi": [], "pack200-gzip": [],
-        "bzip2": [".bz2", ".tbz2"], "x-bzip2": [".bz2", ".tbz2"], "xz": [".xz", ".txz"], "x-xz": [".xz", ".txz"],
-        "lzma": [".lzma"],
-    ]
+    static let knownCodings = [
+        "gzip": ".gz .tgz .svgz", "x-gzip": ".gz .tgz .svgz", "compress": ".z", "x-compress": ".z", "deflate": "",
+        "br": ".br", "zstd": ".zst .tzst", "dcb": "", "dcz": "", "exi": "", "pack200-gzip": "",
+        "bzip2": ".bz2 .tbz2", "x-bzip2": ".bz2 .tbz2", "xz": ".xz .txz", "x-xz": ".xz .txz", "lzma": ".lzma",
+    ].mapValues { $0.split(separator: " ") }
 
     /// Reads ``contentCoding`` from fields.
     static func contentCoding(_ fields: HTTPFields) -> String? {
         guard fields.contains(.contentEncoding) else { return nil }
         // No real chain of codings is this long; "unknown" stands for one that is refused.
-        guard fields[values: .contentEncoding].reduce(0, { $0 + $1.utf8.count }) <= 4096 else { return "unknown" }
-        let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            .filter { knownCodings[$0] != nil }
+        guard let list = list(.contentEncoding, in: fields, longest: 4096) else { return "unknown" }
+        let codings = list.filter { knownCodings[$0] != nil }
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 

@@ -12,11 +12,7 @@ package struct RunningHash: Sendable {
     /// Begins a digest of no bytes.
     package init(_ algorithm: HTTPDigest.Algorithm) {
         self.algorithm = algorithm
-        state =
-            switch algorithm {
-            case .sha256: resume_sha256()
-            case .sha512: resume_sha512()
-            }
+        state = algorithm == .sha256 ? resume_sha256() : resume_sha512()
     }
 
     /// Whether the digest is computed with the processor's SHA instructions.

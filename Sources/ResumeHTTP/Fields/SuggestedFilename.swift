@@ -9,8 +9,7 @@ struct SuggestedFilename: Sendable, Hashable {
     ///
     /// `filename*` is preferred to `filename`.
     init?(in fields: HTTPFields) {
-        guard let value = SingletonField(.contentDisposition, in: fields).text else { return nil }
-        let parameters = Self.parameters(of: value)
+        let parameters = SingletonField(.contentDisposition, in: fields).parameters
         let extended = parameters.first { $0.name == "filename*" }.flatMap { Self.decoded($0.value) }
         let plain = parameters.first { $0.name == "filename" }?.value
         guard let name = [extended, plain].lazy.compactMap({ $0.flatMap { Self($0) } }).first else { return nil }
@@ -35,41 +34,38 @@ struct SuggestedFilename: Sendable, Hashable {
         self.name = name
     }
 
-    /// Returns the parameters after the disposition type, with names in lower case.
-    private static func parameters(of value: String) -> [(name: String, value: String)] {
-        var rest = value.drop { $0 != ";" }
+    /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil if it is malformed.
+    private static func decoded(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
+        return PercentEncoding.decoded(parts[2].filter { $0 != " " })
+    }
+}
+
+extension SingletonField {
+    /// The parameters after the first word, with names in lower case, such as those of `Content-Disposition`.
+    var parameters: [(name: String, value: String)] {
+        var rest = (text ?? "").drop { $0 != ";" }
         var parameters: [(name: String, value: String)] = []
         while rest.popFirst() != nil {
             let name = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest[name.endIndex...]
             guard rest.first == "=" else { continue }
             rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            let value: String
+            var value = ""
             if rest.first == "\"" {
-                value = quoted(&rest)
+                rest.removeFirst()
+                // Up to the closing quote or the end of the field.
+                while let character = rest.popFirst(), character != "\"" {
+                    value.append(character == "\\" ? rest.popFirst() ?? character : character)
+                }
             } else {
                 value = String(rest.prefix { $0 != ";" })
+                while value.last == " " { value.removeLast() }
             }
             rest = rest.drop { $0 != ";" }
             parameters.append((name.filter { $0 != " " && $0 != "\t" }.lowercased(), value))
         }
         return parameters
-    }
-
-    /// Reads a quoted string, up to its closing quote or the end of the field.
-    private static func quoted(_ rest: inout Substring) -> String {
-        rest.removeFirst()
-        var text = ""
-        while let character = rest.popFirst(), character != "\"" {
-            text.append(character == "\\" ? rest.popFirst() ?? character : character)
-        }
-        return text
-    }
-
-    /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil if it is malformed.
-    private static func decoded(_ value: String) -> String? {
-        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
-        return PercentEncoding.decoded(parts[2].filter { $0 != " " })
     }
 }

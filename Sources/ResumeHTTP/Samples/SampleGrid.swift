@@ -21,8 +21,8 @@ package struct SampleGrid: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - held: The stored ranges, in any order.
-    ///   - random: The source of the phase.
-    package init(over held: [Range<Int64>], using random: inout some RandomNumberGenerator) {
+    ///   - seed: A random number, which decides about the phase.
+    package init(over held: [Range<Int64>], seed: UInt64) {
         let held = Self.sound(held)
         let total = held.reduce(Int64(0)) { $0 &+ $1.length }
         let blocks = Self.blocks &+ Self.lastBlocks &+ 1
@@ -32,7 +32,7 @@ package struct SampleGrid: Sendable, Hashable {
             return
         }
         let step = total / Self.blocks
-        let phase = Int64.random(in: 0..<step, using: &random)
+        let phase = Int64(seed % UInt64(step))
         let grid = stride(from: phase, to: total, by: Int64.Stride(step)).map { start in
             start..<start &+ min(Self.blockLength, total &- start)
         }
@@ -40,12 +40,6 @@ package struct SampleGrid: Sendable, Hashable {
             [0..<Self.blockLength] + grid + [total &- Self.lastBlocks * Self.blockLength..<total])
         count = Self.count(of: all.reduce(Int64(0)) { $0 &+ $1.length })
         places = Self.ranges(at: all, in: held)
-    }
-
-    /// Chooses the blocks; the seed alone decides about the phase.
-    package init(over held: [Range<Int64>], seed: UInt64) {
-        var random = Places(state: seed)
-        self.init(over: held, using: &random)
     }
 
     private static func count(of bytes: Int64) -> Int {
@@ -87,18 +81,5 @@ package struct SampleGrid: Sendable, Hashable {
             }
         }
         return found
-    }
-
-    /// SplitMix64, by Steele, Lea and Flood.
-    private struct Places: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
     }
 }

@@ -23,7 +23,7 @@ package struct SampleRequest: Sendable, Hashable {
     package var longestBody: Int {
         // Disjoint ranges, and never more than a few hundred.
         let bytes = ranges.reduce(Int64(0)) { $0 &+ $1.length }
-        let frames = ranges.count > 1 ? (Int64(ranges.count) &+ 1) &* MultipartRanges.longestFrame : 0
+        let frames = ranges.count > 1 ? (Int64(ranges.count) &+ 1) &* Int64(MultipartRanges.longestFrame) : 0
         return Int(clamping: bytes &+ frames)
     }
 
@@ -32,15 +32,16 @@ package struct SampleRequest: Sendable, Hashable {
     /// - Returns: The offset in the delivered file and the bytes of each part, as many as there are.
     package func parts(of body: [UInt8], after head: HTTPResponse) -> [SamplePart] {
         let fields = head.headerFields
+        var parts: [SamplePart] = []
         if let boundary = MultipartRanges.boundary(in: fields) {
-            return MultipartRanges.parts(of: body, boundary: boundary).compactMap { part in
-                let (offset, isOver) = part.offset.subtractingReportingOverflow(shift)
-                return isOver ? nil : SamplePart(offset: offset, bytes: part.bytes)
-            }
+            parts = MultipartRanges.parts(of: body, boundary: boundary)
+        } else if case .bytes(let first, _, _) = ContentRange(in: fields) {
+            parts = [SamplePart(offset: first, bytes: body[...])]
         }
-        guard case .bytes(let first, _, _) = ContentRange(in: fields) else { return [] }
-        let (offset, isOver) = first.subtractingReportingOverflow(shift)
-        return isOver ? [] : [SamplePart(offset: offset, bytes: body[...])]
+        return parts.compactMap { part in
+            let (offset, isOver) = part.offset.subtractingReportingOverflow(shift)
+            return isOver ? nil : SamplePart(offset: offset, bytes: part.bytes)
+        }
     }
 }
 

@@ -11,33 +11,32 @@ extension DownloadURL {
     package var hasSecrets: Bool { userInfo != nil || redacted != absoluteString }
 
     /// Path and query of ``redacted``.
-    var redactedTarget: String { Self.redacted(requestTarget, abbreviates: false) }
+    var redactedTarget: String { Self.redacted(requestTarget) }
 
     /// The same for a URL that is a parameter of another one; URLs in its own parameters are not searched.
-    var redactedAsValue: String { origin + Self.redacted(requestTarget, abbreviates: false, isValue: true) }
+    var redactedAsValue: String { origin + Self.redacted(requestTarget, isValue: true) }
 
     /// A caller's key as it may be stored: if it is a URL with secrets, they are removed.
     package static func redactedKey(_ key: String) -> String {
-        let target = key.utf8.prefix { $0 != UInt8(ascii: "#") }
-        guard let url = try? DownloadURL(String(Substring(target))) else { return key }
-        let fragment = Substring(key.utf8[target.endIndex...])
-        let body = Substring(fragment.utf8.dropFirst())
-        let kept = ParameterList(body, separatedBy: "#&;").text(without: nil, abbreviates: false, isValue: false)
-        return (url.hasSecrets ? url.redacted : String(Substring(target)))
-            + (kept == body ? String(fragment) : kept.isEmpty ? "" : "#\(kept)")
+        let target = String(key.unicodeScalars.prefix { $0 != "#" })
+        guard let url = try? DownloadURL(target) else { return key }
+        let fragment = Substring(key.unicodeScalars.dropFirst(target.unicodeScalars.count))
+        let body = Substring(fragment.unicodeScalars.dropFirst())
+        let kept = ParameterList(body, separatedBy: "#&;").text()
+        return (url.hasSecrets ? url.redacted : target) + (kept == body ? fragment : kept.isEmpty ? "" : "#\(kept)")
     }
 
     /// A key as it may be displayed: long random strings in a URL, which may be secrets, are abbreviated.
     package static func shownKey(_ key: String) -> String {
         // The fragment is the selection, or the caller's text.
-        let target = key.utf8.prefix { $0 != UInt8(ascii: "#") }
-        guard let url = try? DownloadURL(String(Substring(target))) else {
+        let target = String(key.unicodeScalars.prefix { $0 != "#" })
+        guard let url = try? DownloadURL(target) else {
             return holdsSecret(key) ? "(not shown: the key contains a secret)" : key
         }
         let isPlain = url.userInfo == nil && url.description == url.absoluteString
-        return (isPlain ? String(Substring(target)) : url.description)
-            + ParameterList(Substring(key.utf8[target.endIndex...]), separatedBy: "#&;")
-            .text(without: nil, abbreviates: true, isValue: false)
+        let fragment = Substring(key.unicodeScalars.dropFirst(target.unicodeScalars.count))
+        return (isPlain ? target : url.description)
+            + ParameterList(fragment, separatedBy: "#&;").text(abbreviates: true)
     }
 
     /// Whether a text that is not a URL contains what would be a secret in one: a password, or a parameter.
@@ -63,13 +62,13 @@ extension DownloadURL {
     }
 
     private static func isSpecial(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "?"), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: ":"): true
+        switch Unicode.Scalar(byte) {
+        case "?", ";", "=", "%", ":": true
         default: false
         }
     }
 
-    private static func redacted(_ target: String, abbreviates: Bool, isValue: Bool = false) -> String {
+    private static func redacted(_ target: String, abbreviates: Bool = false, isValue: Bool = false) -> String {
         if isPlainPath(target) { return target }
         let path = target.prefix { $0 != "?" }
         let inPath = ParameterList(path, separatedBy: "/;", isPath: true)
@@ -119,7 +118,7 @@ private struct ParameterList {
     ///   - abbreviates: Whether long random strings are shortened.
     ///   - isValue: Whether the URL is itself a parameter of another one, so that its values are not searched for URLs.
     /// - Returns: The remaining text.
-    func text(without signature: Signature?, abbreviates: Bool, isValue: Bool) -> String {
+    func text(without signature: Signature? = nil, abbreviates: Bool = false, isValue: Bool = false) -> String {
         var (text, isFirst, followsSecret) = ("", true, false)
         for part in all {
             // A secret value may contain `;`.
@@ -141,47 +140,41 @@ private struct ParameterList {
 /// The parameters that belong to a URL's signature and change with it, but are not secret themselves.
 struct Signature {
     private let companions: Set<String>
-    private let prefixes: [String]
+    /// Whether all parameters with the prefix of that service belong to the signature.
+    private let isTencent: Bool
     /// Whether there is a secret that times next to it are likely to belong to.
     private let isSigned: Bool
 
     init(of parameters: [SecretParameter]) {
         let names = Set(parameters.map(\.name))
         isSigned = parameters.contains { $0.isSignature }
-        let known = Self.known.filter { names.isSuperset(of: $0.main) }
-        companions = known.reduce(into: []) { $0.formUnion($1.others) }
-        prefixes = names.contains("q-signature") ? ["q-"] : []
+        companions = Set(Self.known.filter { names.isSuperset(of: $0.main) }.flatMap(\.others))
+        isTencent = names.contains("q-signature")
     }
 
     func includes(_ parameter: SecretParameter) -> Bool {
-        companions.contains(parameter.name) || prefixes.contains(where: parameter.name.hasPrefix)
+        companions.contains(parameter.name) || isTencent && parameter.name.hasPrefix("q-")
             || isSigned
                 && (Self.expiries.contains(parameter.name) || Self.times.contains(parameter.name) && parameter.isTime)
     }
 
     /// Names of expiry times of signatures.
-    private static let expiries: Set<String> = ["expires", "expire", "expiry", "hwtime", "txtime", "wstime"]
+    private static let expiries = SecretParameter.words("expires expire expiry hwtime txtime wstime")
     /// Names that may be expiry times, or otherwise an episode or a seek position.
-    private static let times: Set<String> = ["e", "et", "exp", "st", "t", "timestamp", "ts", "x-expires"]
+    private static let times = SecretParameter.words("e et exp st t timestamp ts x-expires")
 
     /// Names that belong to a signature if all of its main names are present.
-    private static let known: [(main: Set<String>, others: Set<String>)] = [
-        (["key-pair-id"], ["policy", "hash-algorithm"]),
-        (["keyname", "signature"], ["keyname", "urlprefix"]),
-        (["ucloudpublickey", "signature"], ["ucloudpublickey"]),
-        (["md5", "expires"], ["md5", "expires"]),
-        (["ex", "is", "hm"], ["ex", "is", "hm"]),
-        (
-            ["x-signature"],
-            ["x-algorithm", "x-date", "x-expires", "x-notsignbody", "x-signedheaders", "x-signedqueries"]
-        ),
-        (["sig", "sv"], azure), (["sig", "skv"], azure), (["sig", "skn"], azure),
+    private static let known = [
+        ("key-pair-id", "policy hash-algorithm"), ("keyname signature", "keyname urlprefix"),
+        ("ucloudpublickey signature", "ucloudpublickey"), ("md5 expires", "md5 expires"), ("ex is hm", "ex is hm"),
+        ("x-signature", "x-algorithm x-date x-expires x-notsignbody x-signedheaders x-signedqueries"),
+        ("sig sv", azure), ("sig skv", azure), ("sig skn", azure),
         // Subsonic: a token and its salt, or a password.
-        (["u", "t", "s", "v", "c"], ["t", "s"]), (["u", "p", "v", "c"], ["p"]),
-    ]
+        ("u t s v c", "t s"), ("u p v c", "p"),
+    ].map { SigningScheme($0, $1) }
 
     /// The parameters of an Azure shared access signature.
-    static let azure = SecretParameter.words(
+    static let azure =
         "sv ss srt sp st se spr sip sr skoid sktid skt ske sks skv si "
-            + "saoid suoid scid sdd sduoid skdutid skn ses spk srk epk erk")
+        + "saoid suoid scid sdd sduoid skdutid skn ses spk srk epk erk"
 }

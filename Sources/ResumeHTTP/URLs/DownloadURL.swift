@@ -39,7 +39,7 @@ public struct DownloadURL: Sendable, Hashable {
             let parts = URLComponents(string: PercentEncoding.encodingInvalid(text))
         else { throw .notAURL }
         // An invalid port, or one that is too large, must not be taken for the default port.
-        guard parts.port != nil || !Self.namesPort(text.utf8[colon...].dropFirst(3)) else { throw .badHost }
+        guard parts.port != nil || !Self.namesPort(text.unicodeScalars[colon...].dropFirst(3)) else { throw .badHost }
         guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
             (parts.port ?? 80) > 0, (parts.port ?? 80) < 65536
         else { throw .badHost }
@@ -58,16 +58,12 @@ public struct DownloadURL: Sendable, Hashable {
     ///
     /// Everything that compares hosts then compares what a connection goes to. Nil for anything else.
     private static func address(_ host: String) -> String? {
-        guard host.first?.isWholeNumber == true else { return nil }
-        var numbers: [UInt32] = []
-        for part in host.split(separator: ".", omittingEmptySubsequences: false) {
-            guard let number = number(part) else { return nil }
-            numbers.append(number)
-        }
-        let last = numbers.removeLast()
-        guard numbers.count < 4, numbers.allSatisfy({ $0 < 256 }) else { return nil }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        var numbers = parts.compactMap(number)
         // The last number has all bytes that are left.
-        guard UInt64(last) >> UInt64(8 * (4 - numbers.count)) == 0 else { return nil }
+        guard numbers.count == parts.count, let last = numbers.popLast(), numbers.count < 4,
+            numbers.allSatisfy({ $0 < 256 }), UInt64(last) >> UInt64(8 * (4 - numbers.count)) == 0
+        else { return nil }
         while numbers.count < 4 {
             numbers.append(last >> UInt32(8 * (3 - numbers.count)) & 255)
         }
@@ -88,13 +84,11 @@ public struct DownloadURL: Sendable, Hashable {
     private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
 
     /// Whether a URL, from its authority on, has a text where a port belongs.
-    private static func namesPort(_ text: Substring.UTF8View) -> Bool {
-        var rest = text.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    private static func namesPort(_ text: Substring.UnicodeScalarView) -> Bool {
+        let authority = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         // User info, and an address in brackets, may contain colons.
-        for end in [UInt8(ascii: "@"), UInt8(ascii: "]")] {
-            if let last = rest.lastIndex(of: end) { rest = rest[rest.index(after: last)...] }
-        }
-        return rest.contains(UInt8(ascii: ":")) && rest.last != UInt8(ascii: ":")
+        let rest = authority.lastIndex { $0 == "@" || $0 == "]" }.map { authority[$0...] } ?? authority
+        return rest.contains(":") && rest.last != ":"
     }
 
     /// The origin: scheme, host and port.
@@ -122,14 +116,13 @@ public struct DownloadURL: Sendable, Hashable {
     /// filename.
     public var lastPathComponent: String? {
         // A secret in the path is not part of the name.
-        let path = redactedTarget.utf8.prefix { $0 != UInt8(ascii: "?") }
-        // It always begins with a slash.
-        guard let slash = path.lastIndex(of: UInt8(ascii: "/")),
-            let name = PercentEncoding.decoded(String(Substring(path[path.index(after: slash)...]))), !name.isEmpty,
-            name != ".", name != "..", name.utf8.count <= 200
+        let path = redactedTarget.unicodeScalars.prefix { $0 != "?" }
+        guard let last = path.split(separator: "/", omittingEmptySubsequences: false).last,
+            let name = PercentEncoding.decoded(String(last)), !name.isEmpty, name != ".", name != "..",
+            name.utf8.count <= 200
         else { return nil }
-        // Compares bytes, since a combining mark after a slash forms one character with it.
-        return name.utf8.contains(UInt8(ascii: "/")) || Printable.escaped(name) != name ? nil : name
+        // Compares scalars, since a combining mark after a slash forms one character with it.
+        return name.unicodeScalars.contains("/") || Printable.escaped(name) != name ? nil : name
     }
 
     /// Resolves a `Location` field against this URL.

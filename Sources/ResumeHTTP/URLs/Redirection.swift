@@ -13,13 +13,16 @@ package struct Redirection: Sendable {
     private var hasLeftOrigin = false
 
     /// The reason for not following a redirect.
-    package enum Problem: Error, Sendable, Hashable {
+    package enum Problem: String, Error, CustomStringConvertible {
         /// More than ``Redirection/limit`` redirects in a row.
-        case tooMany
+        case tooMany = "more than 20 redirects"
         /// A redirect from https to http.
-        case downgrade
+        case downgrade = "it leads from https to http"
         /// `Location` is missing, or not a supported URL.
-        case badLocation
+        case badLocation = "it has no valid Location"
+
+        /// The reason, as the end of a sentence.
+        package var description: String { rawValue }
     }
 
     /// Begins at the requested URL.
@@ -82,15 +85,4 @@ package struct Redirection: Sendable {
 
     /// The fields that always contain secrets.
     package static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
-}
-
-extension Redirection.Problem: CustomStringConvertible {
-    /// The reason, as the end of a sentence.
-    package var description: String {
-        switch self {
-        case .tooMany: "more than \(Redirection.limit) redirects"
-        case .downgrade: "it leads from https to http"
-        case .badLocation: "it has no valid Location"
-        }
-    }
 }

@@ -16,13 +16,11 @@ extension SecretParameter {
     /// (RFC 7515, 3).
     static func isWebToken(_ value: [UInt8]) -> Bool {
         // Those two characters take 16 bits: "ey" is 12 of them, and the other 4 begin one of the letters I to L.
-        guard value.starts(with: "ey".utf8), let third = value.dropFirst(2).first,
-            (UInt8(ascii: "I")...UInt8(ascii: "L")).contains(third)
-        else { return false }
+        guard ["eyI", "eyJ", "eyK", "eyL"].contains(where: { value.starts(with: $0.utf8) }) else { return false }
         let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         // Signed tokens have three parts, the last of which is empty without a signature; encrypted tokens have five.
         guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else { return false }
-        return value.allSatisfy { isWordByte($0) && $0 < 0x80 || "-_.".utf8.contains($0) }
+        return value.allSatisfy { isASCIIWordByte($0) || "-_.".utf8.contains($0) }
     }
 
     /// Prefixes of the tokens of some services, which are passed in parameters with names such as `key`.
@@ -37,7 +35,7 @@ extension SecretParameter {
 
     static func isRandom(_ value: [UInt8]) -> Bool {
         value.count >= 20
-            && value.split { !(isWordByte($0) && $0 < 0x80 || "-_+=".utf8.contains($0)) }.contains(where: isRandomPiece)
+            && value.split { !(isASCIIWordByte($0) || "-_+=".utf8.contains($0)) }.contains(where: isRandomPiece)
     }
 
     /// Whether letters and digits alternate as they don't in names: few words, numbers and separators.
@@ -47,7 +45,7 @@ extension SecretParameter {
         let separators = piece.count { !isWordByte($0) }
         // UUIDs and hashes.
         if piece.count - separators >= (separators == 0 ? 20 : 32),
-            piece.allSatisfy({ isHexadecimal($0) || $0 == UInt8(ascii: "-") })
+            piece.allSatisfy({ Hexadecimal.digit($0) != nil || $0 == UInt8(ascii: "-") })
         {
             return true
         }
@@ -63,30 +61,9 @@ extension SecretParameter {
         return separators * 8 <= piece.count && inRuns * 4 < piece.count
     }
 
-    /// Decodes `%XX`; a `%` that is not followed by two digits is kept.
-    static func percentDecoded(_ text: [UInt8]) -> [UInt8] {
-        guard text.contains(UInt8(ascii: "%")) else { return text }
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(hexadecimalValue) : []
-            if digits.count == 2 { rest = rest.dropFirst(2) }
-            bytes.append(digits.count == 2 ? digits[0] << 4 | digits[1] : byte)
-        }
-        return bytes
-    }
-
-    static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init(truncatingIfNeeded:))
-    }
-
-    static func isLower(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-    static func isUpper(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
-    static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-    static func isWordByte(_ byte: UInt8) -> Bool {
-        isLower(byte) || isUpper(byte) || isDigit(byte) || byte >= 0x80
-    }
-    static func isHexadecimal(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
-    }
+    static func isLower(_ byte: UInt8) -> Bool { ("a"..."z").contains(Unicode.Scalar(byte)) }
+    static func isUpper(_ byte: UInt8) -> Bool { ("A"..."Z").contains(Unicode.Scalar(byte)) }
+    static func isDigit(_ byte: UInt8) -> Bool { ("0"..."9").contains(Unicode.Scalar(byte)) }
+    static func isWordByte(_ byte: UInt8) -> Bool { isASCIIWordByte(byte) || byte >= 0x80 }
+    static func isASCIIWordByte(_ byte: UInt8) -> Bool { isLower(byte) || isUpper(byte) || isDigit(byte) }
 }

@@ -21,10 +21,10 @@ struct SecretParameter {
         self.separator = separator
         let parts = text.utf8.split(
             separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-        let rawName = Self.percentDecoded(Self.percentDecoded(Array(parts.first ?? text.utf8)))
+        let rawName = PercentEncoding.decoded(PercentEncoding.decoded(Array(parts.first ?? text.utf8)))
         let name = String(decoding: rawName, as: UTF8.self).lowercased()
         hasValue = parts.count > 1
-        let value = parts.dropFirst().first.map { Self.percentDecoded(Array($0)) } ?? rawName
+        let value = parts.dropFirst().first.map { PercentEncoding.decoded(Array($0)) } ?? rawName
         self.value = value
         let words = ParameterWords(of: rawName)
         isSecret =
@@ -53,14 +53,15 @@ struct SecretParameter {
 
     /// The parameter with its value shortened to the first characters.
     var abbreviated: String {
-        // Compares bytes, since a combining mark after `=` forms one character with it.
-        let name = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-        guard hasValue, !Self.isRandom(rawName) else { return "\(Self.beginning(of: text.utf8))…" }
-        return "\(Substring(name))=\(Self.beginning(of: text.utf8[name.endIndex...].dropFirst()))…"
+        guard hasValue, !Self.isRandom(rawName) else { return "\(Self.beginning(of: text.unicodeScalars))…" }
+        return "\(givenName)=\(Self.beginning(of: text.unicodeScalars[givenName.endIndex...].dropFirst()))…"
     }
 
-    private static func beginning(of text: Substring.UTF8View) -> String {
-        String(decoding: text.prefix { $0 < 0x80 }.prefix(4), as: UTF8.self)
+    /// The name as given; compares scalars, since a combining mark after `=` forms one character with it.
+    private var givenName: Substring { Substring(text.unicodeScalars.prefix { $0 != "=" }) }
+
+    private static func beginning(of text: Substring.UnicodeScalarView) -> Substring {
+        Substring(text.prefix(while: \.isASCII).prefix(4))
     }
 
     /// Whether the value could be a time from 2014 to 2100, in seconds or milliseconds since 1970.
@@ -81,11 +82,10 @@ struct SecretParameter {
         guard hasValue, value.count <= 65_536, let text = String(validating: value, as: UTF8.self),
             let url = try? DownloadURL(text), url.userInfo != nil || url.redactedAsValue != url.absoluteString
         else { return nil }
-        let encoded = url.redactedAsValue.utf8.map { byte -> String in
-            Self.isWordByte(byte) && byte < 0x80 || "-._~".utf8.contains(byte)
-                ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
-        return Substring(self.text.utf8.prefix { $0 != UInt8(ascii: "=") }) + "=" + encoded.joined()
+        return givenName + "="
+            + PercentEncoding.encoded(url.redactedAsValue.utf8) {
+                !Self.isASCIIWordByte($0) && !"-._~".utf8.contains($0)
+            }
     }
 
     /// A replacement for a path segment that is a token; nil if it is not a token.
@@ -131,10 +131,10 @@ extension SecretParameter {
         licence license master private secret security service shared sign signing subscription user
         """)
     /// Words before a `key` that may also be on a keyboard or a camera; only a long value is a secret.
-    private static let weakKeyKinds: Set<String> = ["function", "host", "stream"]
+    private static let weakKeyKinds = words("function host stream")
 
     /// Words that make only long values secret; a short one may be a sign of the zodiac or a country code.
-    private static let weakWords: Set<String> = ["code", "secure", "sid", "sign", "ticket"]
+    private static let weakWords = words("code secure sid sign ticket")
 
     static let shortestWeakSecret = 20
 

@@ -4,11 +4,11 @@
 /// such as a token, may select the resource.
 struct SigningScheme {
     /// The names that are all present in a URL of the scheme.
-    private let main: Set<String>
+    let main: Set<String>
     /// Further names that belong to the signature.
-    private let others: Set<String>
+    let others: Set<String>
 
-    private init(_ main: String, _ others: String = "") {
+    init(_ main: String, _ others: String) {
         (self.main, self.others) = (SecretParameter.words(main), SecretParameter.words(others))
     }
 
@@ -17,26 +17,26 @@ struct SigningScheme {
         let names = Set(parameters.map(\.name))
         // Of two values, it is unknown which one the server uses.
         guard names.count == parameters.count else { return [] }
-        return all.filter { names.isSuperset(of: $0.main) }.reduce(into: []) { $0.formUnion($1.main.union($1.others)) }
+        return Set(all.filter { names.isSuperset(of: $0.main) }.flatMap { $0.main.union($0.others) })
     }
 
     private static let all =
-        ["x-amz-", "x-goog-", "x-tos-"].map { prefix in
+        (["x-amz-", "x-goog-", "x-tos-"].map { prefix in
             let others = ["algorithm", "date", "expires", "signedheaders", "security-token"].map { prefix + $0 }
-            return SigningScheme("\(prefix)credential \(prefix)signature", others.joined(separator: " "))
+            return ("\(prefix)credential \(prefix)signature", others.joined(separator: " "))
         } + [
-            SigningScheme(
+            (
                 "x-oss-credential x-oss-signature",
-                "x-oss-date x-oss-expires x-oss-signature-version x-oss-security-token"),
-            SigningScheme("awsaccesskeyid signature expires", "x-amz-security-token"),
-            SigningScheme("ossaccesskeyid signature expires", "security-token"),
-            SigningScheme("googleaccessid signature expires"),
-            SigningScheme(
+                "x-oss-date x-oss-expires x-oss-signature-version x-oss-security-token"
+            ),
+            ("awsaccesskeyid signature expires", "x-amz-security-token"),
+            ("ossaccesskeyid signature expires", "security-token"), ("googleaccessid signature expires", ""),
+            (
                 "q-ak q-signature",
-                "q-sign-algorithm q-sign-time q-key-time q-header-list q-url-param-list x-cos-security-token"),
-            SigningScheme("key-pair-id signature", "expires policy hash-algorithm"),
-            SigningScheme("sig sv", Signature.azure.joined(separator: " ")),
-        ]
+                "q-sign-algorithm q-sign-time q-key-time q-header-list q-url-param-list x-cos-security-token"
+            ),
+            ("key-pair-id signature", "expires policy hash-algorithm"), ("sig sv", Signature.azure),
+        ]).map { SigningScheme($0, $1) }
 }
 
 extension DownloadURL {
