@@ -32,6 +32,32 @@ struct ContradictionTests {
         #expect(Self.judge(version, try Self.context(from: "mirror.test")) == "start over: entity-tag-changed")
     }
 
+    @Test(
+        "A 200 with a Content-Range that is not that of the whole file is never the whole file",
+        arguments: [
+            "bytes=95904-249999/250000", "bytes 95904-249999", "95904-249999/250000",
+            "bytes 0-249999/250000\nContent-Range: bytes 95904-249999/250000",
+        ])
+    func malformedRange(value: String) {
+        let lines =
+            ["Last-Modified: \(Fixture.modified)"] + "Content-Range: \(value)".split(separator: "\n").map(String.init)
+        for status in [200, 203] {
+            let judge = { (plan: Plan) in Verdict(for: response(status, lines), to: plan, held: Fixture.dated).summary }
+            #expect(judge(Plan(for: Fixture.dated)) == "ask for whole: content-range-invalid")
+            #expect(judge(.whole(reason: nil)) == "retry later: content-range-invalid")
+        }
+    }
+
+    @Test("A 200 that is as long as the requested rest is not the whole file")
+    func rest() {
+        let judge = { (length: Int) in
+            let lines = ["Last-Modified: \(Fixture.modified)", "Content-Length: \(length)"]
+            return Fixture.judge(200, lines, held: Fixture.dated).summary
+        }
+        #expect(judge(154_096) == "retry later: file-shrunk")
+        #expect(judge(154_097) == "start over: validator-missing")
+    }
+
     @Test("Without stored bytes, a page from another host is refused for now if the name is that of a file")
     func first() throws {
         let nothing = HeldPartial(representation: nil, length: 0)
@@ -118,34 +144,53 @@ struct ContradictionTests {
 /// Ranges that a server refuses or ignores.
 @Suite(.timeLimit(.minutes(5)))
 struct RangeCourseTests {
-    private static func range(_ course: RangeCourse, _ held: HeldPartial = Fixture.tagged) -> String? {
-        Plan(for: held).limited(by: course).fields[.range]
+    private static func range(
+        _ course: inout RangeCourse, _ held: HeldPartial = Fixture.tagged, of length: Int64? = nil
+    ) -> String? {
+        Plan(for: held).limited(by: &course, of: length).fields[.range]
     }
 
     @Test("After a refusal: the plain file, whose body is closed, then closed ranges that grow, then the plain body")
     func order() {
         var course = RangeCourse()
         let huge = Fixture.held { $0.completeLength = 10 << 30 }
-        #expect(Self.range(course, huge) == "bytes=95904-")
+        let open = Self.range(&course, huge)
+        #expect(open == "bytes=95904-")
         let steps = (course.refused(), course.closesBody(prefix: 100, isConditional: false))
         #expect(steps == (true, true))
         var size = RangeCourse.firstSize
         while size < RangeCourse.largestSize {
-            #expect(Self.range(course, huge) == "bytes=95904-\(95904 + size - 1)")
-            course.sent(size, of: size)
+            let range = Self.range(&course, huge)
+            #expect(range == "bytes=95904-\(95904 + size - 1)")
+            course.sent(size)
             #expect(course.acceptedSize == size)
             size *= 2
         }
-        course.sent(size, of: size)
+        course.sent(size)
         #expect(course.size == RangeCourse.largestSize)
         let next = RangeCourse(closed: course.acceptedSize)
         #expect(next.size == RangeCourse.largestSize)
+    }
+
+    @Test("The refusal of a range is followed by a smaller one, unless the rest of the file is as small")
+    func smaller() {
         var refused = RangeCourse()
         let first = (refused.refused(), refused.closesBody(prefix: 100, isConditional: false), refused.refused())
         #expect(first == (true, true, false), "a smaller range is tried first")
         #expect(refused.size == RangeCourse.smallSize)
         let last = (refused.refused(), refused.closesBody(prefix: 100, isConditional: false))
         #expect(last == (true, false) && refused.isPlain)
+        var short = RangeCourse()
+        _ = (short.refused(), short.closesBody(prefix: 100, isConditional: false))
+        let rest = Self.range(&short, of: 250_000)
+        let isPlain = short.refused()
+        #expect(rest == "bytes=95904-249999")
+        #expect(isPlain && short.isPlain, "the same bytes are not requested again")
+        var sent = RangeCourse()
+        _ = (sent.refused(), sent.closesBody(prefix: 100, isConditional: false))
+        _ = Self.range(&sent, of: 250_000)
+        sent.sent(154_096)
+        #expect(sent.size == 2 * RangeCourse.firstSize, "the end of the file says nothing about the server")
     }
 
     @Test("A server that sends at most 4 KiB is asked for as much, and half of it is compared")
@@ -153,10 +198,11 @@ struct RangeCourseTests {
         var course = RangeCourse()
         let isSmaller = course.sentNothingNew(4096)
         #expect(isSmaller)
-        #expect(Self.range(course) == "bytes=97952-102047")
+        let range = Self.range(&course)
+        #expect(range == "bytes=97952-102047")
         let isSmallerAgain = course.sentNothingNew(4096)
         #expect(!isSmallerAgain)
-        course.sent(4096, of: 4096)
+        course.sent(4096)
         #expect(course.acceptedSize == 4096 && course.size == 4096)
     }
 
@@ -168,10 +214,11 @@ struct RangeCourseTests {
             course.closesBody(prefix: 1 << 20, isConditional: true)
         )
         #expect(closes == (false, true))
-        let plan = Plan(for: Fixture.tagged).limited(by: course)
+        let plan = Plan(for: Fixture.tagged).limited(by: &course)
         #expect(plan.fields[.ifRange] == nil && plan.fields[.range] == "bytes=95904-")
         let closesAgain = course.closesBody(prefix: 1 << 20, isConditional: false)
         #expect(!closesAgain)
-        #expect(Plan(for: Fixture.tagged).limited(by: course).fields[.ifRange] == "\"a\"")
+        let again = Plan(for: Fixture.tagged).limited(by: &course)
+        #expect(again.fields[.ifRange] == "\"a\"")
     }
 }

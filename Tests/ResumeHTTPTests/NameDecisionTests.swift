@@ -5,6 +5,7 @@ import Testing
 struct NameDecisionTests {
     private static let stamp = FileStamp(size: 10, modified: 5_000_000, changed: 6_000_000, inode: 7)
     private static let later = FileStamp(size: 10, modified: 9_000_000, changed: 9_500_000, inode: 7)
+    private static let moved = FileStamp(size: 10, modified: 5_000_000, changed: 6_000_000, inode: 8)
     private static let digest = HTTPDigest(.sha256, of: [1])
     private static let other = HTTPDigest(.sha256, of: [2])
 
@@ -20,6 +21,9 @@ struct NameDecisionTests {
             (.file(stamp), nil, .right(checkedAt: 0), .keep(checkedAt: 0)),
             (.file(stamp), nil, nil, .compare(size: 10)),
             (.file(stamp), nil, .wrong, .refuse(.otherDigest)),
+            // Another file with the same size and time.
+            (.file(moved), stamp, nil, .compare(size: 10)),
+            (.file(moved), stamp, .wrong, .refuse(.otherDigest)),
             // Changed since.
             (.file(later), stamp, nil, .compare(size: 10)),
             (.file(later), stamp, .wrong, .refuse(.otherDigest)),
@@ -81,12 +85,13 @@ struct NameDecisionTests {
         #expect(InPlaceDigest(sha512, proof: proof, now: Self.stamp, keepsChangeTime: false) == .unread)
     }
 
-    @Test("A file is unmodified if size and time are the same to the millisecond")
+    @Test("A file is unmodified if size, time to the millisecond and inode are the same, as far as they are known")
     func unmodified() {
         let recorded = FileStamp(size: 10, modified: 5_000_000)
         #expect(Self.stamp.isUnmodified(since: recorded))
         #expect(FileStamp(size: 10, modified: 5_999_999).isUnmodified(since: recorded))
         #expect(!FileStamp(size: 10, modified: 6_000_000).isUnmodified(since: recorded))
         #expect(!FileStamp(size: 11, modified: 5_000_000).isUnmodified(since: recorded))
+        #expect(recorded.isUnmodified(since: Self.stamp) && !Self.moved.isUnmodified(since: Self.stamp))
     }
 }

@@ -12,7 +12,7 @@ struct RequestCourseTests {
     @Test("A cut waits, progress restores the retries, and a complete part is followed by the next one")
     func bodies() {
         var course = RequestCourse(Self.limits)
-        #expect(course.next(after: .body(received: 1, failed: false), at: Self.now) == .askAgain)
+        #expect(course.next(after: .body(received: 1, failed: false), at: Self.now) == .wait(.milliseconds(20)))
         for _ in 0..<2 {
             #expect(course.next(after: .body(received: 0, failed: true), at: Self.now) == .wait(.milliseconds(1000)))
         }
@@ -53,6 +53,34 @@ struct RequestCourseTests {
             course.next(after: .retry(afterSeconds: nil, failedRange: true), at: Self.now) == .wait(.milliseconds(1000))
         )
         #expect(course.next(after: .retry(afterSeconds: nil, failedRange: true), at: Self.now) == .unstable)
+    }
+
+    @Test("Responses that are not used are failures after the 24th in a row")
+    func unused() {
+        var course = RequestCourse(Self.limits)
+        for _ in 0..<2 {
+            for _ in 0..<24 { #expect(course.next(after: .renewed, at: Self.now) == .askAgain) }
+            #expect(course.next(after: .renewed, at: Self.now) == .wait(.milliseconds(1000)))
+            #expect(course.next(after: .body(received: 70_000, failed: false), at: Self.now) == .askAgain)
+        }
+        for _ in 0..<26 { _ = course.next(after: .renewed, at: Self.now) }
+        let late = RetryBudget.Moment(now: .seconds(60), jitter: 1)
+        #expect(course.next(after: .renewed, at: late) == .giveUp)
+    }
+
+    @Test("Closed ranges without new bytes become smaller by half, or end")
+    func halves() {
+        var course = RangeCourse()
+        var count = Int64.max
+        var requests = 0
+        while course.sentNothingNew(count) {
+            requests += 1
+            count = (course.size ?? 0) - 1
+            let isAccepted = course.sentNothingNew(count)
+            #expect(!isAccepted)
+            count = (course.size ?? 0) / 2
+        }
+        #expect(requests == 28)
     }
 
     @Test("One start is allowed, whatever its reason")

@@ -78,7 +78,16 @@ struct ResourceTests {
         for other in ["https://cdn.test/v2?id=1", "https://b.test/v1?id=1", "https://cdn.test/v1?id=2"] {
             #expect(try Self.resource(Self.origin, from: other) != held)
         }
-        #expect(held.address == "https://cdn.test/v1" && Provenance(stored: held.stored) == held)
+        #expect(held.origin == "https://cdn.test" && Provenance(stored: held.stored) == held)
+        #expect(!held.stored.contains("v1"), "the path may be a secret")
+        // As an earlier release recorded it.
+        var earlier = held
+        earlier.address = "https://cdn.test/v1"
+        earlier.hidePath(Self.key)
+        #expect(earlier == held)
+        let reason = ResourceVerdict(
+            held: held, answer: try Self.resource(Self.origin, from: "https://cdn.test/S3CRET"), .init())
+        #expect("\(reason)".contains("another address there") && !"\(reason)".contains("S3CRET"))
         #expect(Provenance(stored: "x") == nil && Provenance(stored: "a b c") == nil)
     }
 

@@ -24,9 +24,7 @@ struct LeftoverTests {
         try await server(length).fill(before, upTo: 50_000)
         try await before.close()
         let transfer = try await store.open(
-            try DownloadURL(url), headerFields: [:], key: nil, selection: nil, policy: ResumePolicy(),
-            destination: destination,
-            waits: false)
+            try DownloadURL(url), headerFields: [:], destination: destination.path, waits: false)
         let plan = await transfer.plan()
         let (head, body) = server(length).answer(plan.fields)
         _ = try await transfer.receive(head, to: plan)

@@ -342,6 +342,21 @@ struct RebuildTests {
         }
     }
 
+    @Test("The records of delivered files are saved, by which a later run knows its own")
+    func deliveredFiles() async throws {
+        try await Self.withStore { folder in
+            try TransferTests.sql(
+                folder,
+                """
+                INSERT INTO delivered (path, seen, url, file) VALUES ('/out/a', 1, 'http://127.0.0.1/a', '1000 5 7 - - -');
+                CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE)
+                """)
+            _ = try await DownloadStore.rebuild(at: folder["store"])
+            let known = "SELECT count(*) FROM delivered WHERE path = '/out/a' AND file LIKE '1000 5 %'"
+            #expect(try TransferTests.integer(folder, known) == 1)
+        }
+    }
+
     @Test("A damaged blob is saved without its damaged block")
     func damagedBlob() async throws {
         try await Self.withStore { folder in

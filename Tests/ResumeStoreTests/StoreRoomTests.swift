@@ -91,7 +91,7 @@ struct StoreRoomTests {
             _ = try await store.collect()
             #expect(try await CollectorTests.names(store).sorted() == ["fresh", "new"])
             let connection = try Connection.open(path: "\(store.path)/store.sqlite")
-            let failure = try connection.first("SELECT failure FROM queued") { $0.text(0) } ?? nil
+            let failure = try connection.first("SELECT failure FROM queued") { $0.text(0) }
             #expect(failure?.contains("its 1000000 bytes were removed") == true)
         }
     }

@@ -59,7 +59,7 @@ struct WALResetTests {
 
     private static func insert(_ number: Int64, into connection: borrowing Connection) throws {
         try connection.transaction(.immediate) {
-            _ = try connection.run("INSERT INTO t VALUES (?, zeroblob(9000))", .integer(number))
+            _ = try connection.run("INSERT INTO t VALUES (?, zeroblob(9000))", number)
         }
     }
 

@@ -9,7 +9,7 @@ package enum Contradiction: Sendable, Hashable {
     case page
     /// The strong entity tag of the file with another length.
     case tag(from: Int64, to: Int64)
-    /// Nothing, or less than half of the file without a validator although the file had one.
+    /// Nothing, as much as the requested rest, or less than half without a validator although the file had one.
     case shrunk(from: Int64, to: Int64)
 
     /// Compares a response with the stored file; nil if it may be the file, or another version of it.
@@ -32,9 +32,10 @@ package enum Contradiction: Sendable, Hashable {
             stored.completeLength.map({ $0 != new }) ?? (new < held)
         {
             self = .tag(from: old, to: new)
-        } else if let new, old > 0, new == 0 || isShort && fresh.validator == nil && stored.validator != nil {
-            self = .shrunk(from: old, to: new)
-        } else if let new, isShort, context.isFromOtherHost, fresh.mediaType != stored.mediaType {
+        } else if let new, old > 0,
+            new == 0 || new == context.rest && new < old || isShort && fresh.validator == nil && stored.validator != nil
+                || isShort && context.isFromOtherHost && fresh.mediaType != stored.mediaType
+        {
             self = .shrunk(from: old, to: new)
         } else {
             return nil
@@ -62,17 +63,17 @@ package enum Contradiction: Sendable, Hashable {
             Reason(
                 "portal-suspected",
                 "\(host) answered with a page instead of the file; does the network want a login? "
-                    + "The stored data is kept")
+                    + "The stored data is kept; --restart takes the page")
         case .tag(let old, let new):
             Reason(
                 "tag-contradiction",
                 "\(host) sent the ETag of the stored file with \(new) bytes instead of \(old); "
-                    + "the stored data is kept until the answers agree")
+                    + "the stored data is kept until the answers agree; --restart takes the new file")
         case .shrunk(let old, let new):
             Reason(
                 "file-shrunk",
                 "\(host) sent \(new) bytes, without proof of a new version, in place of a file of \(old) bytes; "
-                    + "the stored data is kept")
+                    + "the stored data is kept; --restart takes the new file")
         }
     }
 }
@@ -83,6 +84,12 @@ package struct AnswerContext: Sendable, Hashable {
     package var sender: DownloadURL?
     /// The requested URL.
     package var url: DownloadURL?
+    /// The address that sent the stored bytes; nil if that is the requested one.
+    package var home: DownloadURL?
+    /// What the stored bytes replace, which a response must not contradict either; nil if they replace nothing.
+    package var replaced: HeldPartial?
+    /// The number of bytes in the range that was requested; nil if the whole file was.
+    package var rest: Int64?
     /// The file that was delivered earlier, if no bytes are stored.
     package var delivered: Representation?
     /// The contradictions that have come before.
@@ -97,8 +104,8 @@ package struct AnswerContext: Sendable, Hashable {
 
     /// Whether another host sent the response than the one that sent the stored bytes.
     var isFromOtherHost: Bool {
-        guard let sender, let url else { return false }
-        return sender.host != url.host
+        guard let from = sender ?? url, let home = home ?? url else { return false }
+        return from.host != home.host
     }
 
     /// Whether a response is believed although it contradicts the stored file.

@@ -142,3 +142,12 @@ extension Verdict.Continuation {
             representation: representation, reason: reason)
     }
 }
+
+extension Verdict.Continuation {
+    /// Creates a continuation for a body that is the whole file, for a new blob.
+    package init(whole representation: Representation, reason: Reason) {
+        self.init(
+            bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
+            reason: reason)
+    }
+}

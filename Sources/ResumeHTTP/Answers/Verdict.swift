@@ -72,9 +72,10 @@ package enum Verdict: Sendable, Hashable {
     }
 
     /// The verdict if the stored bytes are of another resource than a whole body that begins as they do.
-    package var replacing: Verdict {
-        guard case .append(let use) = self else { return self }
-        return .startOver(use.representation, reason: .otherRequest)
+    package func replacing(by response: HTTPResponse) -> Verdict {
+        guard case .append = self else { return self }
+        // The length of the stored bytes proves nothing.
+        return .startOver(Representation(startedBy: response), reason: .otherRequest)
     }
 
     /// Judges a response.
@@ -94,8 +95,12 @@ package enum Verdict: Sendable, Hashable {
         let (fields, timing) = (response.headerFields, ResponseTiming(response))
         let asksForRange = if case .range = plan { true } else { false }
         switch response.status.code {
-        case 200 where !Self.isPart(response), 203:
+        case 200 where Self.isWhole(response), 203 where Self.isWhole(response):
             self = Self.whole(response, plan: plan, held: held, policy: policy, context)
+        case 200 where ContentRange(in: fields) == nil, 203:
+            // It may be a part of the file.
+            let reason = Reason.contentRangeInvalid
+            self = asksForRange ? .askForWhole(reason: reason) : .retry(reason: reason, afterSeconds: nil)
         case 200, 206:
             switch (plan, held.representation, held.selection) {
             case (.range(let range), let stored?, _):
@@ -129,12 +134,11 @@ package enum Verdict: Sendable, Hashable {
         return reason
     }
 
-    /// Whether a response with status 200 has only a part of the file, as some servers send it instead of status 206.
-    static func isPart(_ response: HTTPResponse) -> Bool {
-        guard response.status.code == 200,
-            case .bytes(let first, let last, let completeLength) = ContentRange(in: response.headerFields)
-        else { return false }
-        return first > 0 || last + 1 != completeLength
+    /// Whether a response does not say that it has only a part of the file, as some servers do with status 200.
+    static func isWhole(_ response: HTTPResponse) -> Bool {
+        guard response.headerFields.contains(.contentRange) else { return true }
+        guard case .bytes(0, let last, let length) = ContentRange(in: response.headerFields) else { return false }
+        return last + 1 == length
     }
 
     /// Judges a 200 or 203 response, which is the whole file from byte 0 whatever was requested.
@@ -144,6 +148,12 @@ package enum Verdict: Sendable, Hashable {
         let fields = response.headerFields
         guard !isCoded(fields, policy) else { return .refuse(reason: .contentCoded) }
         let fresh = Representation(startedBy: response)
+        var context = context
+        if case .range(let range) = plan, range.start > 0,
+            let end = range.askedEnd ?? held.representation?.completeLength
+        {
+            context.rest = end - range.start
+        }
         if let contradiction = contradiction(of: fresh, with: held, in: context) {
             return .retry(reason: contradiction.reason(in: context), afterSeconds: nil)
         }
@@ -183,12 +193,14 @@ package enum Verdict: Sendable, Hashable {
     }
 
     /// Returns how a response contradicts the stored or the delivered file, unless it is believed.
-    static func contradiction(
+    package static func contradiction(
         of fresh: Representation, with held: HeldPartial, in context: AnswerContext
     ) -> Contradiction? {
+        let held = context.replaced ?? held
         let found =
             if let stored = held.isEmpty ? context.delivered : held.representation {
                 Contradiction(of: fresh, with: stored, held: held.selection == nil ? held.length : 0, in: context)
+                    ?? (held.access == .foreign ? Contradiction(of: fresh, in: context) : nil)
             } else {
                 Contradiction(of: fresh, in: context)
             }
@@ -235,14 +247,5 @@ package enum Verdict: Sendable, Hashable {
             return .complete(complete, reason: .resumed(at: length))
         }
         return .askForWhole(reason: .rangeNotSatisfiable)
-    }
-}
-
-extension Verdict.Continuation {
-    /// Creates a continuation for a body that is the whole file, for a new blob.
-    package init(whole representation: Representation, reason: Reason) {
-        self.init(
-            bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
-            reason: reason)
     }
 }

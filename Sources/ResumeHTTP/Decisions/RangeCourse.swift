@@ -19,6 +19,8 @@ package struct RangeCourse: Sendable, Hashable {
 
     private var state = State.open
     private var accepted: Int64 = 0
+    /// The number of bytes that were requested last, which are fewer at the end of the file.
+    private var asked: Int64 = .max
     private var isCapped = false
     private var hasOmittedCondition = false
     private var nextSize: Int64
@@ -52,7 +54,7 @@ package struct RangeCourse: Sendable, Hashable {
         case .closed where nextSize > accepted && accepted > 0:
             (nextSize, isCapped) = (accepted, true)
             return false
-        case .closed where accepted == 0 && nextSize > Self.smallSize:
+        case .closed where accepted == 0 && min(nextSize, asked) > Self.smallSize:
             (nextSize, isCapped) = (Self.smallSize, true)
             return false
         case .closed: state = .plain
@@ -91,36 +93,51 @@ package struct RangeCourse: Sendable, Hashable {
 
     /// Records that a range was sent.
     ///
-    /// - Parameters:
-    ///   - count: The number of bytes in the response.
-    ///   - asked: The number of requested bytes; nil if the end was open.
-    package mutating func sent(_ count: Int64, of asked: Int64?) {
-        guard state == .closed, asked == nextSize else { return }
-        if count < nextSize { (nextSize, isCapped) = (max(count, 2), true) }
-        accepted = nextSize
+    /// - Parameter count: The number of bytes in the response.
+    package mutating func sent(_ count: Int64) {
+        guard state == .closed else { return }
+        if count < asked { (nextSize, isCapped) = (max(count, 2), true) }
+        accepted = min(nextSize, asked)
         if !isCapped { nextSize = min(nextSize * 2, Self.largestSize) }
+    }
+
+    /// Closes a range that may be open.
+    ///
+    /// - Parameters:
+    ///   - range: The range.
+    ///   - length: The length of the file; nil if it is unknown.
+    fileprivate mutating func close(_ range: inout Plan.RangeRequest, within length: Int64?) {
+        guard let size else { return }
+        if range.validator != nil { range.start = max(range.start, range.offset - size / 2) }
+        let (sum, isOver) = range.start.addingReportingOverflow(size)
+        let most = min(range.end ?? .max, length ?? .max)
+        let end = isOver ? most : min(sum, most)
+        guard end < .max, end > range.offset else { return }
+        if end < range.end ?? .max { (range.end, range.tail) = (end, 0) }
+        asked = (range.askedEnd ?? end) - range.start
     }
 
     /// Records that a response had only bytes that are stored, since the server sends few at a time.
     ///
-    /// - Returns: Whether a smaller range is requested, with fewer bytes to compare.
+    /// - Returns: Whether a range of at most half the size is requested, with fewer bytes to compare.
     package mutating func sentNothingNew(_ count: Int64) -> Bool {
-        guard count >= 2, state != .closed || count < nextSize else { return false }
-        (state, nextSize, isCapped) = (.closed, count, true)
+        guard count >= 2, state != .closed || count <= nextSize / 2 else { return false }
+        (state, nextSize, isCapped) = (.closed, min(count, Self.largestSize), true)
         return true
     }
 }
 
 extension Plan {
     /// The plan with the range that a course permits.
-    package func limited(by course: RangeCourse) -> Plan {
+    ///
+    /// - Parameters:
+    ///   - course: The course.
+    ///   - length: The length of the file; nil if it is unknown.
+    /// - Returns: The plan.
+    package func limited(by course: inout RangeCourse, of length: Int64? = nil) -> Plan {
         guard case .range(var range) = self, range.further.isEmpty else { return self }
         range.isUnconditional = course.omitsCondition && range.condition == .ifRange && range.validator != nil
-        if let size = course.size {
-            if range.validator != nil { range.start = max(range.start, range.offset - size / 2) }
-            let (end, isOver) = range.start.addingReportingOverflow(size)
-            if !isOver, end > range.offset, end < range.end ?? .max { (range.end, range.tail) = (end, 0) }
-        }
+        course.close(&range, within: length)
         return .range(range)
     }
 }

@@ -8,20 +8,12 @@ package struct RequestCourse: Sendable {
         case body(received: Int64, failed: Bool)
         /// The stored bytes are wrong and were discarded.
         case discarded
+        /// Another request follows the response, which was not used.
+        case renewed
         /// The response was not usable; request the whole file.
         case askForWhole(Reason)
         /// Repeat the request later; `failedRange` if the server failed at a range, which it may be unable to serve.
         case retry(afterSeconds: Int64?, failedRange: Bool)
-    }
-
-    /// The next step.
-    package enum Action: Sendable, Hashable {
-        case askAgain
-        case wait(Duration)
-        /// Stop: the retries and the time are used up.
-        case giveUp
-        /// Stop: the download restarted too often, since the file or the responses of the server change.
-        case unstable
     }
 
     /// The remaining retries and restarts.
@@ -29,6 +21,12 @@ package struct RequestCourse: Sendable {
     /// How ranges are requested.
     package var ranges = RangeCourse()
     private var failedRanges = 0
+    /// The number of unused responses since a body brought bytes.
+    private var unused = 0
+    /// The number of unused responses that are no failure.
+    private static let mostUnused = 24
+    /// A complete body with fewer bytes is followed by a pause.
+    private static let small: Int64 = 64 << 10
     /// Why the next request is for the whole file whatever is stored; nil if it is not.
     package private(set) var avoidsRange: Reason?
 
@@ -54,18 +52,21 @@ package struct RequestCourse: Sendable {
     ///   - outcome: How the request ended.
     ///   - moment: The circumstances.
     /// - Returns: The next step.
-    package mutating func next(after outcome: Outcome, at moment: RetryBudget.Moment) -> Action {
+    package mutating func next(after outcome: Outcome, at moment: RetryBudget.Moment) -> RetryBudget.Action {
         switch outcome {
         case .body(let received, let failed):
-            if received > 0 { failedRanges = 0 }
+            if received > 0 { (failedRanges, unused) = (0, 0) }
             // The remaining bytes were not part of the request.
             if received > 0, !failed {
                 budget.add(received, of: moment.total)
-                return .askAgain
+                return received < Self.small ? .wait(RetryBudget.pause) : .askAgain
             }
-            return waitOrGiveUp(received: received, at: moment)
+            return budget.failed(received: received, at: moment)
         case .discarded:
             return start(avoidingRange: nil)
+        case .renewed:
+            unused += 1
+            return unused <= Self.mostUnused ? .askAgain : budget.failed(received: 0, at: moment)
         case .askForWhole(let reason):
             guard ranges.refused() else { return .askAgain }
             return start(avoidingRange: reason)
@@ -75,24 +76,15 @@ package struct RequestCourse: Sendable {
             if failedRanges >= 2, avoidsRange == nil, start(avoidingRange: .rangeFailsRepeatedly) == .unstable {
                 return .unstable
             }
-            return waitOrGiveUp(received: 0, retryAfter: seconds, at: moment)
+            return budget.failed(received: 0, retryAfter: seconds, at: moment)
         }
     }
 
     /// Records that a body was closed, so that a range is requested again.
     package mutating func closedBody() { avoidsRange = nil }
 
-    private mutating func start(avoidingRange reason: Reason?) -> Action {
+    private mutating func start(avoidingRange reason: Reason?) -> RetryBudget.Action {
         avoidsRange = reason
         return budget.restarted() ? .askAgain : .unstable
-    }
-
-    private mutating func waitOrGiveUp(
-        received: Int64, retryAfter: Int64? = nil, at moment: RetryBudget.Moment
-    ) -> Action {
-        switch budget.failed(received: received, retryAfter: retryAfter, at: moment) {
-        case .wait(let delay): .wait(delay)
-        case .giveUp: .giveUp
-        }
     }
 }

@@ -7,7 +7,7 @@ internal import HTTPTypes
 package struct Provenance: Sendable, Hashable {
     /// The keyed hash of the request and the final URL, without parameters that sign a path.
     package var code: String
-    /// The origin and path of the final URL, without secrets.
+    /// The origin of the final URL, with a keyed hash of its path, which may be secret.
     package var address: String
     /// What the connections prove about the sender.
     package var trust: ServerTrust
@@ -27,8 +27,21 @@ package struct Provenance: Sendable, Hashable {
         let sent = (identity ?? RequestIdentity(url, [:])).sent(to: final)
         let target = Array("\(final.origin)\(final.unsignedTarget)".utf8)
         code = Hexadecimal.text(Array(RequestIdentity.code(key, sent + target).prefix(16)))
-        address = final.address
+        address = Self.address(final, key)
         self.trust = trust ?? ServerTrust(url, final)
+    }
+
+    /// The origin of the final URL.
+    package var origin: String { (try? DownloadURL(address).origin) ?? "an unknown address" }
+
+    private static func address(_ url: DownloadURL, _ key: [UInt8]) -> String {
+        "\(url.origin)/#" + Hexadecimal.text(Array(RequestIdentity.code(key, Array(url.address.utf8)).prefix(8)))
+    }
+
+    /// Hides the path, which an earlier release has recorded.
+    package mutating func hidePath(_ key: [UInt8]) {
+        guard !address.contains("#"), let url = try? DownloadURL(address) else { return }
+        address = Self.address(url, key)
     }
 
     /// The text for the store.

@@ -41,7 +41,7 @@ package enum ResourceVerdict: Sendable, Hashable {
             self = .underDigest
         } else {
             self = .compareSamples(
-                held.address == answer.address ? .otherRequest : .otherAddress(held.address, answer.address))
+                held.address == answer.address ? .otherRequest : .otherAddress(held.origin, answer.origin))
         }
     }
 }
@@ -89,9 +89,11 @@ extension Reason {
     package static let otherAddressOfPart = Reason(
         "other-address-of-part", "the server redirected the request for a part to another address")
 
-    /// A response from another address than the one of the stored bytes.
+    /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
     static func otherAddress(_ old: String, _ new: String) -> Reason {
-        Reason("other-address", "the stored bytes were received from \(old), and the response comes from \(new)")
+        let other = old == new ? "another address there" : new
+        return Reason(
+            "other-address", "the stored bytes were received from \(old), and the response comes from \(other)")
     }
 }
 

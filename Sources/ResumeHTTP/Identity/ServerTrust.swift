@@ -17,6 +17,9 @@ package enum ServerTrust: Sendable, Hashable {
         self = urls.allSatisfy { $0.scheme == "https" } ? .verified : .plain
     }
 
+    /// Whether a certificate was verified.
+    package var isTrusted: Bool { self != .unverified && self != .plain }
+
     /// A short text for the store.
     package var stored: String {
         switch self {

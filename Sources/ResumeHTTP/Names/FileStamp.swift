@@ -13,11 +13,12 @@ package struct FileStamp: Sendable, Hashable {
         (self.size, self.modified, self.changed, self.inode) = (size, modified, changed, inode)
     }
 
-    /// Whether the file has the size and time that it had then.
+    /// Whether the file has the size and time that it had then, and the inode where both are known.
     ///
     /// Milliseconds count: some file systems round times when they write them, and earlier releases recorded no more.
     package func isUnmodified(since recorded: FileStamp) -> Bool {
         size == recorded.size && modified / 1_000_000 == recorded.modified / 1_000_000
+            && (inode ?? recorded.inode) == (recorded.inode ?? inode)
     }
 }
 

@@ -26,7 +26,7 @@ package enum SegmentVerdict: Sendable, Hashable {
         let fields = response.headerFields
         switch response.status.code {
         case 206,
-            200 where Verdict.isPart(response):
+            200 where !Verdict.isWhole(response):
             let continuation: Verdict.Continuation
             switch Verdict.partial(fields, range: range, stored: stored, policy: policy) {
             case .append(let usable): continuation = usable

@@ -24,6 +24,8 @@ package struct OriginPace: Sendable {
     package var isGivenUp = false
     /// When downloads that have not begun may try an origin that refuses connections.
     private var unreachableUntil = Duration.zero
+    /// Why ranges of a file were refused as the plain file was, so that others are not requested in another way.
+    package var refusals: Set<Reason.Code> = []
     private var lastTurn = 0
     /// The downloads that have a request at the origin.
     private var busy: Set<Turn> = []
@@ -41,14 +43,20 @@ package struct OriginPace: Sendable {
     /// Records that there is no connection; the download that has found this tries again at a time.
     package mutating func failedToConnect(until time: Duration) { unreachableUntil = max(unreachableUntil, time) }
 
+    /// The end of the wait that the server requested; nil if it is over.
+    package func closure(at now: Duration) -> Duration? { closedUntil > now ? closedUntil : nil }
+
     /// Decides whether a download may send a request.
     package mutating func enter(at now: Duration) -> Entry {
-        if closedUntil > now { return .closed(until: closedUntil) }
+        if let time = closure(at: now) { return .closed(until: time) }
         guard isOpen else { return .full }
         lastTurn += 1
         busy.insert(lastTurn)
         return .go(lastTurn)
     }
+
+    /// When downloads that have not begun may begin, unless the origin serves others only.
+    package var opensAt: Duration { max(closedUntil, unreachableUntil) }
 
     /// Whether the origin serves a further download.
     package var isOpen: Bool { busy.count < most ?? .max }
@@ -64,7 +72,7 @@ package struct OriginPace: Sendable {
 
     /// Whether a download that has not begun may begin; one that would have to wait too long ends at once.
     package func mayBegin(at now: Duration, patience: Duration) -> Bool {
-        isClosed(at: now, beyond: patience) || max(closedUntil, unreachableUntil) <= now && isOpen
+        isClosed(at: now, beyond: patience) || opensAt <= now && isOpen
     }
 
     /// Records that the server sends the file.

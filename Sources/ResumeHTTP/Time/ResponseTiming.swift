@@ -7,6 +7,9 @@ package struct ResponseTiming: Sendable, Hashable {
     /// The seconds that the server asks to wait; nil if it does not.
     package let afterSeconds: Int64?
 
+    /// Whether the wait holds for all files of the origin, and not only for the URL.
+    package let holdsForOrigin: Bool
+
     /// Statuses that servers and proxies send while they are busy, locked or unreachable.
     private static let temporary: Set = [408, 420, 421, 423, 425, 429, 430, 449, 460, 499]
     /// Server errors that do not pass: the server lacks the method or the version of HTTP.
@@ -22,12 +25,13 @@ package struct ResponseTiming: Sendable, Hashable {
         let isTemporary =
             Self.temporary.contains(code) || 500...599 ~= code && !Self.unsupported.contains(code)
         guard isTemporary || Self.postponed.contains(code) else {
-            (self.isTemporary, afterSeconds) = (false, nil)
+            (self.isTemporary, afterSeconds, holdsForOrigin) = (false, nil, false)
             return
         }
         afterSeconds =
             RetryAfter.seconds(in: fields) ?? RateLimit.seconds(in: fields, always: Self.limited.contains(code))
         self.isTemporary = isTemporary || afterSeconds != nil
+        holdsForOrigin = afterSeconds != nil && ([429, 503].contains(code) || RateLimit.isExhausted(in: fields))
     }
 }
 
@@ -83,6 +87,9 @@ private enum RateLimit {
         guard let known, known > firstDate else { return known.map { min($0, RetryAfter.longest) } }
         return RetryAfter.seconds(until: min(known, .max / 2), in: fields)
     }
+
+    /// Whether a limit says that nothing remains.
+    static func isExhausted(in fields: HTTPFields) -> Bool { limits(in: fields).contains { $0.remaining == 0 } }
 
     private static func limits(in fields: HTTPFields) -> [(remaining: Int64?, reset: Int64?)] {
         let text = value("RateLimit", in: fields)?.lowercased() ?? ""

@@ -1,11 +1,13 @@
 /// Decides whether and when to retry: a number of times before the first progress, and for a time after it.
 package struct RetryBudget: Sendable {
-    /// The step after a failure.
+    /// The next step.
     package enum Action: Sendable, Hashable {
-        /// Retry after a delay.
+        case askAgain
         case wait(Duration)
-        /// Stop: the retries and the time are used up, or the server asks to wait longer than the policy allows.
+        /// Stop: the retries and the time are used up.
         case giveUp
+        /// Stop: the download restarted too often, since the file or the responses of the server change.
+        case unstable
     }
 
     /// The circumstances of a decision.
@@ -29,7 +31,7 @@ package struct RetryBudget: Sendable {
     /// A connection that received more bytes than this was useful.
     private static let enough: Int64 = 16 << 10
     /// The longest delay after a useful connection; it limits requests to fifty per second.
-    private static let pause: Duration = .milliseconds(20)
+    static let pause: Duration = .milliseconds(20)
     /// The longest time that is added at random to a delay that the server requested.
     private static let longestAddition: Duration = .seconds(60)
 
@@ -67,8 +69,10 @@ package struct RetryBudget: Sendable {
     ///   - retryAfter: The delay that the server requested, in seconds; it is lengthened at random, so that not all
     ///     clients return in the same second, and never shortened.
     ///   - moment: The circumstances.
-    /// - Returns: The next step.
-    package mutating func failed(received: Int64, retryAfter: Int64?, at moment: Moment) -> Action {
+    /// - Returns: The next step: a wait, or the end, also if the server asks to wait longer than the policy allows.
+    package mutating func failed(
+        received: Int64, retryAfter: Int64? = nil, at moment: Moment
+    ) -> Action {
         add(received, of: moment.total)
         let since = failingSince ?? moment.now
         failingSince = since

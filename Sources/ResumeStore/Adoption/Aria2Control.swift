@@ -19,13 +19,13 @@ struct Aria2Control: Sendable, Hashable {
 
     /// Reads a control file; nil if it does not have the format.
     init?(_ bytes: [UInt8]) {
-        guard Self.number(bytes, at: 0, count: 2) == 1, let hashLength = Self.number(bytes, at: 6, count: 4),
+        guard bytes.number(at: 0, count: 2) == 1, let hashLength = bytes.number(at: 6, count: 4),
             hashLength <= Int64(bytes.count)
         else { return nil }
         let start = Self.fixed + Int(hashLength)
-        guard let pieceLength = Self.number(bytes, at: start, count: 4), pieceLength > 0,
-            let total = Self.number(bytes, at: start + 4, count: 8), total > 0, total < Int64.max - (1 << 32),
-            let fieldLength = Self.number(bytes, at: start + 20, count: 4),
+        guard let pieceLength = bytes.number(at: start, count: 4), pieceLength > 0,
+            let total = bytes.number(at: start + 4, count: 8), total > 0, total < Int64.max - (1 << 32),
+            let fieldLength = bytes.number(at: start + 20, count: 4),
             fieldLength <= Int64(bytes.count - (start + 24))
         else { return nil }
         let pieces = (total - 1) / pieceLength + 1
@@ -44,25 +44,21 @@ struct Aria2Control: Sendable, Hashable {
             for bit in 0..<8 where piece < pieces {
                 if byte & (0x80 >> bit) != 0 {
                     let start = piece * pieceLength
-                    let end = min(start + pieceLength, total)
-                    if let last = ranges.last, last.upperBound == start {
-                        ranges[ranges.count - 1] = last.lowerBound..<end
-                    } else if ranges.count < ForeignExtents.most {
-                        ranges.append(start..<end)
-                    } else {
-                        return ranges
-                    }
+                    ranges.append(joining: start..<min(start + pieceLength, total))
+                    if ranges.count > ForeignExtents.most { return ranges.dropLast() }
                 }
                 piece += 1
             }
         }
         return ranges
     }
+}
 
-    /// Reads a number in network byte order; nil if it is cut off or has more than 63 bits.
-    private static func number(_ bytes: [UInt8], at offset: Int, count: Int) -> Int64? {
-        guard offset >= 0, count <= bytes.count, offset <= bytes.count - count else { return nil }
-        let number = bytes[offset..<offset + count].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return Int64(exactly: number)
+extension [UInt8] {
+    /// Reads a number; nil if it is cut off or has more than 63 bits.
+    func number(at offset: Int, count: Int, isReversed: Bool = false) -> Int64? {
+        guard offset >= 0, count <= self.count, offset <= self.count - count else { return nil }
+        let bytes = Array(self[offset..<offset + count])
+        return Int64(exactly: (isReversed ? bytes.reversed() : bytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 }

@@ -15,19 +15,15 @@ enum ForeignExtents {
     ///
     /// Zeros that belong to the file are fetched again, which costs time and nothing else.
     static func written(in file: OpenFile, upTo size: Int64) throws(SystemError) -> [Range<Int64>] {
-        var ranges: [Range<Int64>] = []
-        for extent in data(in: file, upTo: size) {
-            let zeros = try zeros(in: file, extent).filter {
-                $0.upperBound == extent.upperBound || $0.upperBound - $0.lowerBound >= longestZeros
+        let data = data(in: file, upTo: size)
+        var written = RangeSet(data)
+        for extent in data {
+            for run in try zeros(in: file, extent)
+            where run.upperBound == extent.upperBound || run.upperBound - run.lowerBound >= longestZeros {
+                written.remove(contentsOf: run)
             }
-            var position = extent.lowerBound
-            for run in zeros {
-                if run.lowerBound > position { ranges.append(position..<run.lowerBound) }
-                position = run.upperBound
-            }
-            if position < extent.upperBound { ranges.append(position..<extent.upperBound) }
         }
-        return ranges
+        return Array(written.ranges)
     }
 
     /// Returns the ranges that can be relied on to be on the disk.
@@ -44,18 +40,6 @@ enum ForeignExtents {
             return range.lowerBound..<max(range.lowerBound, range.upperBound - ForeignPartial.untrustedTail)
         }
         return Array(trusted.filter { $0.upperBound - $0.lowerBound >= shortest }.prefix(most))
-    }
-
-    /// Returns what two lists of ranges, each in order, have in common.
-    static func common(to ranges: [Range<Int64>], and others: [Range<Int64>]) -> [Range<Int64>] {
-        var (common, rest): ([Range<Int64>], ArraySlice<Range<Int64>>) = ([], others[...])
-        for range in ranges {
-            while let other = rest.first, other.upperBound <= range.lowerBound { rest.removeFirst() }
-            for other in rest.prefix(while: { $0.lowerBound < range.upperBound }) {
-                common.append(range.clamped(to: other))
-            }
-        }
-        return common
     }
 
     /// Returns the ranges that are not holes.
@@ -87,11 +71,7 @@ enum ForeignExtents {
             guard try unsafe file.read(into: part, at: position) == wanted else { break }
             let next = position + Int64(wanted)
             if unsafe resume_files_is_zero(part.baseAddress, part.count) != 0 {
-                if let last = runs.last, last.upperBound == position {
-                    runs[runs.count - 1] = last.lowerBound..<next
-                } else {
-                    runs.append(position..<next)
-                }
+                runs.append(joining: position..<next)
             }
             position = next
         }

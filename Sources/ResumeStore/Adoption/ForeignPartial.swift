@@ -83,8 +83,8 @@ package struct ForeignPartial: Sendable, Hashable {
                 throw Self.unreadable("\(path).aria2")
             }
             // What the control file claims of a hole was never written.
-            let written = ForeignExtents.data(in: file, upTo: size)
-            (total, ranges) = (control.totalLength, ForeignExtents.common(to: control.finished, and: written))
+            let written = RangeSet(ForeignExtents.data(in: file, upTo: size))
+            (total, ranges) = (control.totalLength, Array(written.intersection(RangeSet(control.finished)).ranges))
         case .axel:
             guard let state = AxelState(try Self.bytes(of: "\(path).st", upTo: AxelState.longest)) else {
                 throw Self.unreadable("\(path).st")

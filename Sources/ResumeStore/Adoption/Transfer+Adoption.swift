@@ -98,7 +98,7 @@ extension Connection {
         try setChunks(
             chunks, of: entry.id, generation: entry.generation, plannedEnd: entry.representation?.completeLength)
         for block in blocks { try insert(block, of: entry.id) }
-        try run("UPDATE download SET adopted = ? WHERE id = ?", .optional(agreedSamples), .integer(entry.id))
+        try run("UPDATE download SET adopted = ? WHERE id = ?", agreedSamples, entry.id)
     }
 }
 

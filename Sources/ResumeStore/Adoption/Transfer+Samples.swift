@@ -54,9 +54,7 @@ extension Transfer {
     ///   - comparesDigest: Whether the complete file will be compared with the server's digest, if that has sent one, so
     ///     that the samples need not prove it.
     /// - Throws: ``StoreError``: `superseded`, `database`.
-    package func prove(
-        as representation: Representation, agreedSamples: Int, comparesDigest: Bool
-    ) async throws {
+    package func prove(as representation: Representation, agreedSamples: Int, comparesDigest: Bool) async throws {
         try requireOpen()
         var representation = representation
         // A field without a usable digest is none. The digest in the name of an adopted file counts as the server's if

@@ -35,6 +35,10 @@ struct BodyCourse: Sendable {
     private var skipped: Int64
     /// Whether the body may contain more bytes than are requested.
     private var goesOn: Bool
+    /// Whether the body is the whole file, of which only the store may know the length.
+    private let isWholeFile: Bool
+    /// The number of bytes that were refused.
+    private(set) var surplus: Int64 = 0
 
     /// - Parameters:
     ///   - continuation: The verdict on the response.
@@ -48,6 +52,7 @@ struct BodyCourse: Sendable {
         announcedLength = continuation.representation.completeLength
         skipped = continuation.skipped
         goesOn = continuation.goesOn
+        isWholeFile = continuation.reason == .prefixKept
     }
 
     /// The step for the next bytes, and how many of them it covers.
@@ -72,7 +77,7 @@ struct BodyCourse: Sendable {
         switch step {
         case .skip: skipped = max(skipped - Int64(count), 0)
         case .compare, .write: position = position.addingSaturating(Int64(count))
-        case .refuse: break
+        case .refuse: surplus = Int64(count)
         }
     }
 
@@ -125,6 +130,9 @@ struct BodyCourse: Sendable {
 
     /// Whether all requested bytes have been received although the body continues.
     var hasAllWanted: Bool { goesOn && (isCompared || comparedEnd == .max && isAtBorder) }
+
+    /// Whether the file is longer than the store knows.
+    var exceedsFile: Bool { isWholeFile && surplus > 0 }
 
     /// Returns the complete length that this body proves once it has ended; nil if it proves none.
     func completeLength(isCut: Bool) -> Int64? {

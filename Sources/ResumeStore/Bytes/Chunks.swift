@@ -51,17 +51,28 @@ extension Array where Element: Extent {
     /// The ranges of bytes; adjoining parts are joined.
     var extents: [Range<Int64>] {
         reduce(into: []) { extents, part in
-            guard part.length > 0 else { return }
-            if let last = extents.last, last.upperBound == part.offset {
-                extents[extents.count - 1] = last.lowerBound..<part.range.upperBound
-            } else {
-                extents.append(part.range)
-            }
+            if part.length > 0 { extents.append(joining: part.range) }
         }
     }
 
     /// The number of bytes.
     package var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
+}
+
+extension [Range<Int64>] {
+    /// Appends a range; one that adjoins the last one is joined with it.
+    mutating func append(joining range: Range<Int64>) {
+        if let last, last.upperBound == range.lowerBound {
+            self[count - 1] = last.lowerBound..<range.upperBound
+        } else {
+            append(range)
+        }
+    }
+
+    /// Returns what is between the ranges, which may be in any order.
+    package func gaps(upTo end: Int64) -> [Range<Int64>] {
+        Array(RangeSet(0..<end).subtracting(RangeSet(self)).ranges)
+    }
 }
 
 extension [Entry.Chunk] {

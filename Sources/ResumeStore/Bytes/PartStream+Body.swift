@@ -114,7 +114,9 @@ extension PartStream {
                 try body.storage.write(part, at: body.course.position)
                 sync.spend(count)
                 note(part)
-            case .refuse: throw StoreError(.surplusBytes, "the server sent more bytes than it announced")
+            case .refuse:
+                body.course.advance(step, by: count)
+                throw StoreError(.surplusBytes, "the server sent more bytes than it announced")
             }
             body.course.advance(step, by: count)
             rest = rest.extracting(droppingFirst: count)

@@ -36,9 +36,7 @@ final class ReadableBlob: Sendable {
     private let state: Mutex<State>
     private let ledger: SharedLedger
 
-    init(
-        _ blob: (any BodyStorage)?, _ ledger: SharedLedger, totalLength: Int64?, unread: [Block], isWithheld: Bool
-    ) {
+    init(_ blob: (any BodyStorage)?, _ ledger: SharedLedger, totalLength: Int64?, unread: [Block], isWithheld: Bool) {
         self.ledger = ledger
         state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread, isWithheld: isWithheld))
     }

@@ -25,8 +25,10 @@ struct Trusted {
     /// - Returns: The tail; nil if it cannot be synced, because the kernel may have dropped some of its bytes, or if it
     ///   has a hole, which no stream has written.
     private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> Growth? {
+        var (start, end): (Int64, Int64) = (0, 0)
         guard (try? file.synchronizeData()) != nil,
-            resume_files_has_no_hole(file.descriptor, tail.lowerBound) != 0, let blocks = try? file.blocks(in: tail)
+            unsafe resume_files_next_data(file.descriptor, tail.lowerBound, &start, &end) == 1,
+            start == tail.lowerBound, end >= tail.upperBound, let blocks = try? file.blocks(in: tail)
         else { return nil }
         return Growth(end: tail.upperBound, blocks: blocks)
     }

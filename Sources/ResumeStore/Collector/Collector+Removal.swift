@@ -166,7 +166,7 @@ extension DownloadStore {
                 guard !dryRun else { continue }
                 blobs += try connection.remove(current)
                 // After a purge, only this event of the download is kept.
-                if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", .text(entry.key)) }
+                if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", entry.key) }
                 if kind == .evicted {
                     try connection.noteEviction(of: entry.name, bytes: current.receivedBytes, because: reason)
                 }

@@ -59,12 +59,16 @@ extension DownloadStore {
     func makeRoom(for sync: BlobSync) async throws {
         let running = room.running
         let length = running.first { $0.receiver === sync }?.length
-        // Only what is recorded counts, also for other processes.
-        try await Blocking.run {
-            for download in running { try? download.receiver.recordAll() }
-        }
         let rest = length.map { max($0.addingSaturating(-sync.held), 0) }
-        var space = try await space(sync, rest)
+        let held = running.reduce(Int64(0)) { $0.addingSaturating($1.receiver.held) }
+        var space = try await space(sync, rest, replacing: -held)
+        // Recording takes a commit for each download, and only what is recorded counts for other processes.
+        if configuration.eviction.isBinding || space.deficit > 0 {
+            try await Blocking.run {
+                for download in running { try? download.receiver.recordAll() }
+            }
+            space = try await self.space(sync, rest)
+        }
         if space.deficit > 0 {
             // A failing collection must not fail the download, since there may be enough space without it.
             try? await remove(space.deficit)

@@ -50,7 +50,7 @@ extension DownloadStore {
         return report
     }
 
-    private func tell(of report: RemovalReport, dryRun: Bool) async {
+    func tell(of report: RemovalReport, dryRun: Bool = false) async {
         guard !dryRun, let tell = configuration.onCollection, let totals = try? await totals() else { return }
         tell(report, totals)
     }

@@ -12,7 +12,7 @@ extension Connection {
 
     /// Returns where the next collection continues.
     borrowing func sweptPosition(_ sweep: Sweep) throws -> Int64 {
-        let position = try integer("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(sweep.rawValue))
+        let position = try integer("SELECT seq FROM sqlite_sequence WHERE name = ?", sweep.rawValue)
         return max(position ?? 0, 0)
     }
 
@@ -21,15 +21,15 @@ extension Connection {
     /// The numbers are in SQLite's table of numbers, since the first page has little room for another column.
     borrowing func setSweptPosition(_ sweep: Sweep, to position: Int64) throws {
         let changed = try run(
-            "UPDATE sqlite_sequence SET seq = ? WHERE name = ?", .integer(position), .text(sweep.rawValue))
+            "UPDATE sqlite_sequence SET seq = ? WHERE name = ?", position, sweep.rawValue)
         guard changed == 0 else { return }
-        try run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", .text(sweep.rawValue), .integer(position))
+        try run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", sweep.rawValue, position)
     }
 
     package static let knownBlob = "SELECT 1 FROM chunk WHERE path = ? LIMIT 1"
 
     /// Whether a row refers to a blob.
     borrowing func isBlobKnown(_ name: BlobName) throws -> Bool {
-        try integer(Self.knownBlob, .text(name.path)) != nil
+        try integer(Self.knownBlob, name.path) != nil
     }
 }

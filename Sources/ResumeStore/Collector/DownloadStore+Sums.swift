@@ -46,7 +46,7 @@ extension DownloadStore {
                     """
                     INSERT INTO store (id, entries, received, created_at) VALUES (1, ?, ?, ?)
                     ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, received = excluded.received
-                    """, .integer(sums.entries), .integer(sums.receivedBytes), .integer(WallClock.milliseconds))
+                    """, sums.entries, sums.receivedBytes, WallClock.milliseconds)
             }
         }
         return (found.0, found.1, wrong)

@@ -1,6 +1,6 @@
 internal import ResumeFiles
 internal import ResumeHTTP
-internal import ResumeSQLite
+package import ResumeSQLite
 
 /// What was recorded of a path.
 package struct DeliveryRecord: Sendable, Hashable {
@@ -19,8 +19,9 @@ package struct DeliveryRecord: Sendable, Hashable {
 
     /// The file that may be replaced by a download of a URL; nil if there is none.
     package func own(_ now: FileStamp, for url: String) -> DeliveredFile? {
-        if let file, now.isUnmodified(since: file.stamp) { return file }
-        return url == self.url ? next.flatMap { now.isUnmodified(since: $0.stamp) ? $0 : nil } : nil
+        guard let place = try? Destination(path) else { return nil }
+        let known = [file, url == self.url ? next : nil].lazy.compactMap { $0 }
+        return known.first { now.isUnmodified(since: place.comparable($0.stamp, with: now)) }
     }
 }
 
@@ -44,7 +45,7 @@ extension Connection {
             """
             INSERT INTO delivered (path, seen, url, next) VALUES (?, ?, ?, ?)
             ON CONFLICT (path) DO UPDATE SET url = excluded.url, next = excluded.next
-            """, .text(path), .integer(WallClock.milliseconds), .text(url), .text(next.stored))
+            """, path, WallClock.milliseconds, url, next.stored)
     }
 
     /// Records a file that has its name.
@@ -53,15 +54,15 @@ extension Connection {
         let isNew =
             try run(
                 "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL",
-                .integer(now), .text(url), .text(stored), .text(path)) > 0
+                now, url, stored, path) > 0
         if isNew { return }
         try run(
-            "INSERT OR REPLACE INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)", .text(path), .integer(now),
-            .text(url), .text(stored))
+            "INSERT OR REPLACE INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)", path, now,
+            url, stored)
     }
 
     /// Records that a file is unchanged, and what is known of it now unless that is no news.
-    borrowing func renewDelivery(
+    package borrowing func renewDelivery(
         of file: DeliveredFile, at path: String, from url: String, isNews: Bool = true
     ) throws {
         try run(
@@ -69,12 +70,12 @@ extension Connection {
             INSERT INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)
             ON CONFLICT (path) DO UPDATE SET seen = excluded.seen,
                 file = iif(?, excluded.file, ifnull(file, excluded.file))
-            """, .text(path), .integer(WallClock.milliseconds), .text(url), .text(file.stored), .flag(isNews))
+            """, path, WallClock.milliseconds, url, file.stored, isNews)
     }
 
     /// Returns the record of a path; nil if there is none.
     borrowing func delivered(at path: String) throws -> DeliveryRecord? {
-        try rows("SELECT path, url, file, next FROM delivered WHERE path = ?", .text(path)) { Self.record($0) }.first
+        try rows("SELECT path, url, file, next FROM delivered WHERE path = ?", path) { Self.record($0) }.first
             ?? nil
     }
 
@@ -86,15 +87,23 @@ extension Connection {
     ///   - limit: The maximum number.
     /// - Returns: The IDs, and the records; nil for those that cannot be read.
     /// - Throws: `SQLiteError`.
-    borrowing func delivered(
+    package borrowing func delivered(
         after id: Int64, since time: Int64, limit: Int64
     ) throws -> [(id: Int64, record: DeliveryRecord?)] {
         try rows(
             """
             SELECT path, url, file, NULL, id FROM delivered WHERE id > ? AND CAST(file AS INTEGER) >= ?
             ORDER BY id LIMIT ?
-            """, .integer(id), .integer(time), .integer(limit)
+            """, id, time, limit
         ) { ($0.integer(4) ?? .max, Self.record($0)) }
+    }
+
+    /// Whether one of the files that were last received from an origin came over connections with a trusted certificate.
+    borrowing func hasTrusted(_ origin: String) throws -> Bool {
+        try rows(
+            "SELECT file FROM delivered WHERE substr(url, 1, ?) = ? ORDER BY seen DESC LIMIT 100",
+            Int64(origin.utf8.count) + 1, "\(origin)/"
+        ) { $0.text(0).flatMap(DeliveredFile.init(stored:))?.resource?.trust.isTrusted == true }.contains(true)
     }
 
     /// Removes the records that were seen least recently, if there are too many.
@@ -105,7 +114,7 @@ extension Connection {
             """
             DELETE FROM delivered WHERE id IN (
                 SELECT id FROM delivered ORDER BY seen DESC, id DESC LIMIT -1 OFFSET ?)
-            """, .integer(most))
+            """, most)
     }
 }
 
@@ -121,7 +130,7 @@ extension Connection {
                 ON old.destination = new.destination AND old.list < new.list AND old.list <> 0
             WHERE new.id BETWEEN ? AND ? AND new.list = ? AND old.queue = new.queue AND old.key <> new.key
                 AND old.state <> 'failed' LIMIT 16
-            """, .integer(ids.lowerBound), .integer(ids.upperBound), .integer(list)
+            """, ids.lowerBound, ids.upperBound, list
         ) { ($0.text(0) ?? "", $0.text(1) ?? "") }
     }
 
@@ -141,11 +150,11 @@ extension Connection {
                 UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1,
                     file = iif(destination = ?, ?, ?)
                 WHERE id = ? AND list <> 0
-                """, .optional(row.rest == nil ? Job.State.done.rawValue : nil), .optional(row.rest?.stored),
-                .text(path), .optional(file?.stored), .optional(named?.stored),
-                .integer(row.id)) > 0
+                """, row.rest == nil ? Job.State.done.rawValue : nil, row.rest?.stored,
+                path, file?.stored, named?.stored,
+                row.id) > 0
         guard isJob else {
-            try run("DELETE FROM queued WHERE id = ?", .integer(row.id))
+            try run("DELETE FROM queued WHERE id = ?", row.id)
             return
         }
         try run(
@@ -153,7 +162,7 @@ extension Connection {
             UPDATE queued SET state = 'failed', ended = ?1, failure = ?2 WHERE destination = ?3 AND ended IS NULL
                 AND list <> 0 AND queue = (SELECT queue FROM queued WHERE id = ?4)
                 AND list < (SELECT list FROM queued WHERE id = ?4 AND destination = ?3)
-            """, .text(Job.State.cancelled.rawValue), .text(Reason.superseded.stored), .text(path), .integer(row.id))
+            """, Job.State.cancelled.rawValue, Reason.superseded.stored, path, row.id)
     }
 }
 

@@ -11,11 +11,12 @@ extension Transfer {
     func delivered(isProved: Bool, _ digest: HTTPDigest?) -> @Sendable (FileStatus) -> DeliveredFile {
         let representation = isProved ? entry.representation : nil
         let requester = isProved ? requester(for: representation).code : nil
+        let resource = caller.answer ?? entry.requester.resource
         return { status in
             DeliveredFile(
                 stamp: status.stamp, entityTag: representation?.entityTag?.bytes,
                 lastModified: representation?.lastModified, requester: requester, digest: digest,
-                checkedAt: digest == nil ? 0 : WallClock.milliseconds)
+                checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: resource)
         }
     }
 }

@@ -4,17 +4,27 @@ internal import ResumeSQLite
 
 extension Transfer {
     /// Syncs all bytes and records that they are complete: after this, no crash makes another request necessary.
-    func seal() async throws {
+    ///
+    /// - Parameter announce: Records the blob, which is about to get another name, in the same transaction.
+    /// - Returns: The blob as it was recorded; nil if there is none.
+    /// - Throws: ``StoreError``
+    @discardableResult
+    func seal(
+        announcing announce: (@Sendable (FileStatus, borrowing Connection) throws -> Void)? = nil
+    ) async throws -> FileStatus? {
         guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
         try await sync.finish()
         let (id, generation) = (entry.id, entry.generation)
+        let status = try announce.flatMap { _ in try StoreError.wrapping { try file?.status() } }
         let isCurrent = try await sync.synchronize { connection in
-            try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
+            if let status { try announce?(status, connection) }
+            return try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
         }
         guard isCurrent else { throw StoreError.superseded }
         entry.state = .complete
         KillPoint.reached(.sealed)
+        return status
     }
 
     /// Whether all bytes are received and are so few that they may be lost with the process.
@@ -74,6 +84,11 @@ extension Transfer {
         }
         try becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
+        let (named, url) = (delivered(isProved: isProved, digest), caller.url.redacted)
+        let announce = { @Sendable [path = destination.path] (status: FileStatus, connection: borrowing Connection) in
+            try connection.announceDelivery(of: named(status), at: path, from: url)
+        }
+        var announced: FileStatus?
         // A delivery that replaces nothing must recognize its own file under that name after a crash.
         if isBrief, !isShared, destination.replaces || destination.isRecorded {
             try await sync.finish()
@@ -93,7 +108,7 @@ extension Transfer {
                 isRowUnsynced = false
             }
         } else if entry.state != .complete || entry.held.length != held {
-            try await seal()
+            announced = try await seal(announcing: isShared || !destination.isRecorded ? nil : announce)
         }
         guard let blob = self.file, let name = entry.blobName else {
             throw StoreError(.misuse, "there is nothing to deliver")
@@ -106,14 +121,16 @@ extension Transfer {
         // incorrectly. After a crash between the rename and the commit, it may be the delivered file itself, which
         // belongs to the user now. In both cases it is copied, not linked.
         let isExact = file.size == held && file.links == 1
-        let (disk, named, url) = (try store, delivered(isProved: isProved, digest), caller.url.redacted)
+        let disk = try store
         let staging = Staging(
             blob: blob, name: name, store: disk.folder, length: held, destination: destination,
             copies: isShared || !isExact
-        ) { [path = destination.path, isRecorded = destination.isRecorded] staged in
-            guard isRecorded else { return }
-            let next = named(staged)
-            try disk.writeNow { try $0.announceDelivery(of: next, at: path, from: url) }
+        ) { [announced, isRecorded = destination.isRecorded] staged in
+            // A copy is another file, and a blob that was complete before has not been announced.
+            guard isRecorded, staged.identity != announced?.identity || staged.modified != announced?.modified else {
+                return
+            }
+            try disk.writeNow { try announce(staged, $0) }
         }
         do {
             // Another disk may take long, or not answer.
@@ -161,7 +178,7 @@ extension Transfer {
             for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: place) }
             if let file, isRecorded { try connection.recordDelivery(of: file, at: place, from: url) }
             guard isClaimed else { return [BlobName]() }
-            let others = try connection.removeVariants(of: name, beside: entry.id, for: requester, in: folder)
+            let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: folder)
             return try others + (isStillShared ? [] : connection.remove(entry))
         }
         KillPoint.reached(.rowRemoved)

@@ -14,8 +14,7 @@ extension Connection {
 
     /// Returns the last used entries with a name, at most a page of them.
     borrowing func entries(where column: NameColumn, is name: String) throws -> [Entry] {
-        try rows(column.sql, .text(name), .integer(Self.pageSize)) { Self.entry($0) }.compactMap { $0 }
-            .map { try withChunks($0) }
+        try rows(column.sql, name, Self.pageSize) { Self.entry($0) }.map { try withChunks($0) }
     }
 
     /// The number of rows that are searched in one transaction.
@@ -25,14 +24,14 @@ extension Connection {
     /// continue with; nil at the end.
     borrowing func entries(containing text: String, after id: Int64) throws -> (entries: [Entry], next: Int64?) {
         let last = try integer(
-            "SELECT id FROM download WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?", .integer(id),
-            .integer(Self.searchedRows - 1))
+            "SELECT id FROM download WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?", id,
+            Self.searchedRows - 1)
         let entries = try rows(
             """
             SELECT \(Self.columns) FROM download WHERE id > ?1 AND id <= ?2
                 AND (instr(key, ?3) OR instr(url, ?3) OR instr(ifnull(destination, ''), ?3))
-            """, .integer(id), .integer(last ?? .max), .text(text)
-        ) { Self.entry($0) }.compactMap { $0 }.map { try withChunks($0) }
+            """, id, last ?? .max, text
+        ) { Self.entry($0) }.map { try withChunks($0) }
         return (entries, last)
     }
 }

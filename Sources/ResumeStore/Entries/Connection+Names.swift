@@ -40,9 +40,7 @@ extension Connection {
     private borrowing func names(
         _ search: NameSearch, from start: String, to end: String, limit: Int, isReversed: Bool = false
     ) throws -> [(text: String?, match: NameSearch.Match?)] {
-        try rows(
-            search.sql(isReversed: isReversed), .text(start), .text(end), .integer(Int64(limit))
-        ) { row in
+        try rows(search.sql(isReversed: isReversed), start, end, Int64(limit)) { row in
             guard let text = row.text(0) else { return (nil, nil) }
             guard row.integer(1) == 1 else { return (text, nil) }
             return (text, .init(text, receivedBytes: row.integer(2), totalBytes: row.integer(3)))

@@ -59,7 +59,7 @@ package struct PageStatement {
     package init(_ query: EntryQuery, isFirst: Bool) {
         // The value, and whether it is a text.
         let (value, isText): (String?, Bool) =
-            switch query.order.kind {
+            switch query.order {
             case .use: ("used_at", false)
             case .creation: (nil, false)
             case .size: ("size", false)
@@ -83,11 +83,9 @@ package struct PageStatement {
     private static func list(_ items: [String]) -> String { items.joined(separator: ", ") }
 
     /// The values of the parameters.
-    static func values(_ query: EntryQuery, after position: EntryPosition?, limit: Int64) -> [SQLiteValue] {
-        let start = position.map { position in
-            (query.order == .creation ? [] : [position.value.bound]) + [.integer(position.id)]
-        }
-        let end = query.usedBefore.flatMap { query.boundsUse ? [SQLiteValue.integer($0)] : nil }
-        return (start ?? []) + (end ?? []) + [.integer(limit)]
+    static func values(_ query: EntryQuery, after position: EntryPosition?, limit: Int64) -> SQLiteValues {
+        let value: SQLiteValues = query.order == .creation ? [] : [position?.value.bound]
+        let start: SQLiteValues = position.map { value + [$0.id] } ?? []
+        return start + (query.boundsUse ? [query.usedBefore] : []) + [limit]
     }
 }

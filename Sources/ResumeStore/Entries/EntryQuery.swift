@@ -5,23 +5,16 @@ package struct EntryQuery: Sendable, Hashable {
     /// An order of entries.
     ///
     /// Entries that are equal in it are in the order of their creation.
-    package struct Order: Sendable, Hashable {
-        enum Kind {
-            case use, creation, size, received, url
-        }
-
-        let kind: Kind
-
+    package enum Order: Sendable {
         /// By last use, least recently used first.
-        package static let use = Order(kind: .use)
+        case use
         /// By creation, oldest first.
-        package static let creation = Order(kind: .creation)
+        case creation
         /// By the size of the file, smallest first; entries whose size is unknown come before all others.
-        package static let size = Order(kind: .size)
+        case size
         /// By the number of received bytes, smallest first.
-        package static let received = Order(kind: .received)
-        /// By URL.
-        package static let url = Order(kind: .url)
+        case received
+        case url
     }
 
     /// The order.
@@ -34,9 +27,7 @@ package struct EntryQuery: Sendable, Hashable {
     package var usedBefore: Int64?
 
     /// Creates a query; by default, for all entries in the order of their last use.
-    package init(
-        order: Order = .use, isReversed: Bool = false, state: Entry.State? = nil, usedBefore: Int64? = nil
-    ) {
+    package init(order: Order = .use, isReversed: Bool = false, state: Entry.State? = nil, usedBefore: Int64? = nil) {
         self.order = order
         self.isReversed = isReversed
         self.state = state

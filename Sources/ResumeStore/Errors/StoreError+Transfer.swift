@@ -18,8 +18,7 @@ extension StoreError {
     package static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
 
     static func inUse(_ key: String) -> StoreError {
-        StoreError(
-            .inUse, "another task or process is downloading \(shown(key))", advice: "Try again later.")
+        StoreError(.inUse, "another task or process is downloading \(shown(key))", advice: "Try again later.")
     }
 
     static func nothingHeld(_ key: String) -> StoreError {

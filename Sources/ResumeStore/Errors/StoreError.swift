@@ -86,9 +86,7 @@ public struct StoreError: Error, Sendable, Equatable {
     }
 
     /// Creates an error with advice.
-    package init(
-        _ code: Code, _ message: String, advice: String, remedy: Remedy? = nil, cause: (any Error)? = nil
-    ) {
+    package init(_ code: Code, _ message: String, advice: String, remedy: Remedy? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.advice = advice

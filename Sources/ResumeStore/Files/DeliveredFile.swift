@@ -17,6 +17,8 @@ package struct DeliveredFile: Sendable, Hashable {
     package var digest: HTTPDigest?
     /// When it was compared, in milliseconds since 1970.
     package var checkedAt: Int64 = 0
+    /// What its last response came from; nil if it is unknown.
+    var resource: Provenance?
     /// Its path if the server has named it; nil for the destination of its job.
     package var path: String?
 
@@ -28,10 +30,10 @@ extension DeliveredFile {
     /// A file that this program has not delivered, but that counts as its own from now on.
     package init(found stamp: FileStamp) { self.init(deliveredAt: 0, stamp: stamp) }
 
-    /// Whether a file still has the size and time that it was delivered with.
+    /// Whether it is still there as it was delivered.
     package func isInPlace(at path: String) -> Bool {
-        guard let status = try? Destination(self.path ?? path).status else { return false }
-        return status.kind == .regular && status.stamp.isUnmodified(since: stamp)
+        guard let place = try? Destination(self.path ?? path), case .file(let now) = place.found else { return false }
+        return now.isUnmodified(since: place.comparable(stamp, with: now))
     }
 }
 
@@ -51,21 +53,24 @@ extension DeliveredFile {
         let hexadecimal: ([UInt8]?) -> String = { bytes in
             bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
         }
-        let numbers = [stamp.modified, stamp.changed ?? -1, stamp.inode.map { Int64(bitPattern: $0) } ?? -1, checkedAt]
+        let numbers: [Int64] = [
+            stamp.modified, stamp.changed ?? -1, stamp.inode.map { Int64(bitPattern: $0) } ?? -1, checkedAt,
+        ]
         let words = [
             String(deliveredAt), String(stamp.size), numbers.map(String.init).joined(separator: "/"),
             hexadecimal(requester), hexadecimal(entityTag), hexadecimal(digest?.bytes),
-            hexadecimal(path.map { Array($0.utf8) }), lastModified ?? "-",
+            hexadecimal(path.map { Array($0.utf8) }), hexadecimal(resource.map { Array($0.stored.utf8) }),
+            lastModified ?? "-",
         ]
         return words.joined(separator: " ")
     }
 
     /// Parses a stored text; nil if it was damaged or manipulated.
     init?(stored: String) {
-        // Earlier releases recorded the time in milliseconds, no digest and no path.
+        // Earlier releases recorded the time in milliseconds, and neither digest nor path nor resource.
         let hasNumbers = stored.split(separator: " ", maxSplits: 3).dropFirst(2).first?.contains("/") == true
-        let words = stored.split(separator: " ", maxSplits: hasNumbers ? 7 : 5)
-        guard words.count == (hasNumbers ? 8 : 6), let time = Int64(words[0]), let size = Int64(words[1]),
+        let words = stored.split(separator: " ", maxSplits: hasNumbers ? 8 : 5)
+        guard words.count == (hasNumbers ? 9 : 6), let time = Int64(words[0]), let size = Int64(words[1]),
             let last = words.last
         else { return nil }
         let numbers = words[2].split(separator: "/").map { Int64($0) ?? -1 }
@@ -84,5 +89,6 @@ extension DeliveredFile {
             HTTPDigest.Algorithm.allCases.lazy.compactMap { HTTPDigest($0, bytes: bytes) }.first
         }
         path = bytes(words[6]).map { String(decoding: $0, as: UTF8.self) }
+        resource = bytes(words[7]).flatMap { Provenance(stored: String(decoding: $0, as: UTF8.self)) }
     }
 }

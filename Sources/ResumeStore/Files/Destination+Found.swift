@@ -9,7 +9,14 @@ extension Destination {
         return status.kind == .regular ? .file(status.stamp) : .other(status.stamp)
     }
 
-    /// Whether the file system is known to keep the time of the last change of a file, which programs cannot set.
+    /// Returns what was recorded of a file, without its inode if that has changed and the file system may have done that.
+    package func comparable(_ recorded: FileStamp, with now: FileStamp) -> FileStamp {
+        var recorded = recorded
+        if recorded.inode != now.inode, !keepsChangeTime { recorded.inode = nil }
+        return recorded
+    }
+
+    /// Whether the file system is known to keep inodes, and the times of the last change, which programs cannot set.
     package var keepsChangeTime: Bool {
         let name = (try? Folder(folder, followsLinks: true))?.fileSystem
         return name != nil && name != "local" && name != "FUSE"
@@ -18,9 +25,7 @@ extension Destination {
     /// Computes the digest of the file, in parts, so that the task can be cancelled.
     ///
     /// - Returns: The digest, and the file as it was afterwards; nil if it cannot be read.
-    package func digest(
-        _ algorithm: HTTPDigest.Algorithm
-    ) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
+    package func digest(_ algorithm: HTTPDigest.Algorithm) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
         guard let file = try? await Blocking.run({ try OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) }) else {
             return nil
         }

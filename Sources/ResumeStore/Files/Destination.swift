@@ -56,9 +56,7 @@ extension DownloadStore {
         func requireReplaceable(in open: Folder) throws {
             guard let status = try open.status(of: name) else { return }
             if let only = onlyReplaces {
-                guard only.isUnmodified(since: status.stamp), only.inode == status.identity.inode else {
-                    throw isRefused(.appeared)
-                }
+                guard only.isUnmodified(since: status.stamp) else { throw isRefused(.appeared) }
                 return
             }
             if status.kind == .regular { return }

@@ -51,9 +51,7 @@ package enum KillPoint: Int, Sendable, CaseIterable {
 
     /// Runs a closure once at a point instead of killing the process, to simulate another process where locks do not
     /// work.
-    package static func arm(
-        _ point: KillPoint, occurrence: Int = 1, performing body: @escaping @Sendable () -> Void
-    ) {
+    package static func arm(_ point: KillPoint, occurrence: Int = 1, performing body: @escaping @Sendable () -> Void) {
         action.withLock { $0 = body }
         arm(point, occurrence: occurrence)
     }

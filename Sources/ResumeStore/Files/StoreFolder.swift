@@ -90,9 +90,7 @@ package struct StoreFolder: Sendable {
     }
 
     static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
-        StoreError(
-            .noStore, "there is no store at \(path)",
-            remedy: .createStore, cause: cause)
+        StoreError(.noStore, "there is no store at \(path)", remedy: .createStore, cause: cause)
     }
 
     /// Returns the path of an existing folder with all symbolic links resolved.

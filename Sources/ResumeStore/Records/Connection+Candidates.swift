@@ -57,10 +57,10 @@ package struct CandidateCursor: Sendable {
     }
 
     /// The values of its parameters except the limit.
-    func values(after position: (usedAt: Int64, id: Int64)) -> [SQLiteValue] {
+    func values(after position: (usedAt: Int64, id: Int64)) -> SQLiteValues {
         switch order {
-        case .use(let end): [.integer(position.usedAt), .integer(position.id), .integer(end)]
-        case .creation: [.integer(position.id)]
+        case .use(let end): [position.usedAt, position.id, end]
+        case .creation: [position.id]
         }
     }
 }
@@ -73,8 +73,7 @@ extension Connection {
     borrowing func candidates(_ cursor: inout CandidateCursor, limit: Int) throws -> [Candidate] {
         guard let start = cursor.position else { return [] }
         let count = Self.columns.split(separator: ",").count
-        let values = cursor.values(after: start) + [.integer(Int64(limit))]
-        let rows = try rows(CandidateCursor.sql(cursor.order), values) {
+        let rows = try rows(CandidateCursor.sql(cursor.order), cursor.values(after: start) + [limit]) {
             row -> (position: (usedAt: Int64, id: Int64), candidate: Candidate?)? in
             // Other types than integers are last in the order, and are not valid entries.
             guard let id = row.integer(0), let usedAt = row.integer(15) else { return nil }
@@ -84,8 +83,8 @@ extension Connection {
             }
             return ((usedAt, id), candidate)
         }
-        cursor.position = rows.last.flatMap { $0?.position }
-        return try rows.compactMap { $0?.candidate }.map {
+        cursor.position = rows.last?.position
+        return try rows.compactMap(\.candidate).map {
             var candidate = $0
             candidate.entry = try withChunks($0.entry)
             return candidate
@@ -96,7 +95,7 @@ extension Connection {
     borrowing func pinnedKeys(limit: Int64) throws -> [String] {
         try rows(
             "SELECT key FROM download WHERE pinned <> 0 AND received > 0 ORDER BY received DESC, id DESC LIMIT ?",
-            .integer(limit)
-        ) { $0.text(0) }.compactMap { $0 }
+            limit
+        ) { $0.text(0) }
     }
 }

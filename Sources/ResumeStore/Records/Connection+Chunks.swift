@@ -32,10 +32,7 @@ extension Connection {
         guard let entry = try entry(id: id), entry.generation == generation else { return false }
         let fresh = Entry.newGeneration()
         try setChunks(change(entry.chunks), of: id, generation: fresh)
-        try run(
-            "UPDATE download SET generation = ?, state = 'partial', grows = 0 WHERE id = ?", .integer(fresh),
-            .integer(id)
-        )
+        try run("UPDATE download SET generation = ?, state = 'partial', grows = 0 WHERE id = ?", fresh, id)
         return true
     }
 
@@ -43,60 +40,51 @@ extension Connection {
     borrowing func setChunks(
         _ chunks: [Entry.Chunk], of id: Int64, generation: Int64, plannedEnd: Int64? = nil
     ) throws {
-        try run("DELETE FROM chunk WHERE download = ?", .integer(id))
+        try run("DELETE FROM chunk WHERE download = ?", id)
         for (index, chunk) in chunks.enumerated() {
             let next = index + 1 < chunks.count ? chunks[index + 1].offset : plannedEnd
             try run(
                 """
                 INSERT INTO chunk (download, first_byte, planned_end, path, received, durable, generation, mark)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """, .integer(id), .integer(chunk.offset), .optional(next), .text(chunk.path),
-                .integer(chunk.length), .integer(min(chunk.durable, chunk.length)), .integer(generation),
-                .optional(chunk.mark))
+                """, id, chunk.offset, next, chunk.path, chunk.length, min(chunk.durable, chunk.length), generation,
+                chunk.mark)
         }
         try run(
             """
             DELETE FROM block WHERE download = ?1 AND first_byte + length > ifnull((
                 SELECT first_byte + received FROM chunk WHERE download = ?1 AND chunk.first_byte <= block.first_byte
                 ORDER BY chunk.first_byte DESC LIMIT 1), -1)
-            """, .integer(id))
+            """, id)
         try sumReceived(of: id)
     }
 
     /// Returns the checksums of an entry in the order of their offsets, without overlaps: so their total length is
     /// limited by that of the stored bytes, even if rows were manipulated.
     package borrowing func blocks(of id: Int64) throws -> [Block] {
-        try rows(
-            "SELECT first_byte, length, crc32c FROM block WHERE download = ? ORDER BY first_byte", .integer(id)
-        ) { row in
+        try rows("SELECT first_byte, length, crc32c FROM block WHERE download = ? ORDER BY first_byte", id) { row in
             guard let offset = row.integer(0), let length = row.integer(1), let checksum = row.integer(2),
                 (0...Self.largest).contains(offset), (1...Self.largest).contains(length),
                 let checksum = UInt32(exactly: checksum)
             else { return nil }
             return Block(offset: offset, length: length, checksum: checksum)
-        }.compactMap { $0 }.disjoint
+        }.disjoint
     }
 
     /// Inserts an entry of another database with its ID.
     package borrowing func insert(_ entry: Entry, _ blocks: [Block]) throws {
-        let representation = entry.representation
-        try run(
+        let columns = """
+            \(Self.representationColumns), id, key, variant, url, selection, gone_at, generation, state, destination,
+            pinned, created_at, used_at, boot_id, adopted
             """
-            INSERT INTO download (id, key, variant, url, selection, etag, last_modified, response_date, complete_length,
-                content_type, repr_digest, content_coding, accepts_ranges, suggested_filename, vary, gone_at, generation,
-                state, destination, pinned, created_at, used_at, boot_id, adopted)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, .integer(entry.id), .text(entry.key), .integer(Int64(entry.variant)), .text(entry.url),
-            .optional(entry.selection?.description),
-            .optional(representation?.entityTag?.rawValue), .optional(representation?.lastModified),
-            .optional(representation?.date), .optional(representation?.completeLength),
-            .optional(representation?.contentType), .optional(representation?.reprDigest),
-            .optional(representation?.contentCoding), .flag(representation?.acceptsRanges ?? true),
-            .optional(representation?.suggestedFilename), .optional(representation?.vary), .optional(entry.goneAt),
-            .integer(entry.generation),
-            .text(entry.state.rawValue),
-            .optional(entry.destination), .flag(entry.isPinned), .integer(entry.createdAt), .integer(entry.usedAt),
-            .text(entry.bootID), .optional(entry.agreedSamples.map { Int64($0) }))
+        let values: SQLiteValues = [
+            entry.id, entry.key, entry.variant, entry.url, entry.selection?.description, entry.goneAt, entry.generation,
+            entry.state.rawValue, entry.destination, entry.isPinned, entry.createdAt, entry.usedAt, entry.bootID,
+            entry.agreedSamples,
+        ]
+        try run(
+            "INSERT INTO download (\(columns)) VALUES \(Self.placeholders(columns))",
+            Self.values(of: entry.representation) + values)
         try addToTotals(entries: 1)
         try setChunks(entry.chunks, of: entry.id, generation: entry.generation)
         for block in blocks { try insert(block, of: entry.id) }
@@ -104,7 +92,7 @@ extension Connection {
 
     borrowing func insert(_ block: Block, of id: Int64) throws {
         try run(
-            "INSERT OR REPLACE INTO block (download, first_byte, length, crc32c) VALUES (?, ?, ?, ?)", .integer(id),
-            .integer(block.offset), .integer(block.length), .integer(Int64(block.checksum)))
+            "INSERT OR REPLACE INTO block (download, first_byte, length, crc32c) VALUES (?, ?, ?, ?)", id,
+            block.offset, block.length, Int64(block.checksum))
     }
 }

@@ -5,6 +5,37 @@ package import ResumeSQLite
 /// Reads and writes the rows of `download` and `chunk`. The totals are updated in the same transaction as the rows that
 /// they sum.
 extension Connection {
+    /// The columns of a representation.
+    static let representationColumns = """
+        etag, last_modified, response_date, complete_length, content_type, repr_digest, content_coding, accepts_ranges,
+        suggested_filename, vary
+        """
+
+    static func values(of representation: Representation?) -> SQLiteValues {
+        [
+            representation?.entityTag?.rawValue, representation?.lastModified, representation?.date,
+            representation?.completeLength, representation?.contentType, representation?.reprDigest,
+            representation?.contentCoding, representation?.acceptsRanges ?? true, representation?.suggestedFilename,
+            representation?.vary,
+        ]
+    }
+
+    /// The assignment of parameters to the columns of the request that the bytes were fetched with.
+    static let requesterAssignment = "(requester, varied, resource, url) = (?, ?, ?, ?)"
+
+    static func values(of requester: Requester, url: String) -> SQLiteValues {
+        [requester.code, requester.varied, requester.resource?.stored, url]
+    }
+
+    /// A parameter for each column of a list.
+    static func placeholders(_ columns: String) -> String {
+        "(\(columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")))"
+    }
+
+    /// The same for a representation and its request.
+    static let answerAssignment =
+        "(\(representationColumns)) = \(placeholders(representationColumns)), \(requesterAssignment)"
+
     static let columns = """
         id, key, url, etag, last_modified, response_date, complete_length, content_type, repr_digest, accepts_ranges,
         generation, state, destination, pinned, created_at, used_at, boot_id, selection, content_coding, gone_at,
@@ -18,7 +49,7 @@ extension Connection {
 
     /// Returns columns of a table, with NULL for those that it does not have.
     borrowing func existing(_ columns: String, in table: String) throws -> String {
-        let names = try rows("SELECT name FROM pragma_table_info(?)", .text(table)) { $0.text(0) }.compactMap { $0 }
+        let names = try rows("SELECT name FROM pragma_table_info(?)", table) { $0.text(0) }
         return columns.split { $0 == "," || $0.isWhitespace }.map { names.contains(String($0)) ? $0 : "NULL" }
             .joined(separator: ", ")
     }
@@ -35,21 +66,19 @@ extension Connection {
     }
 
     package borrowing func entry(key: String, columns: String? = nil) throws -> Entry? {
-        try first(Self.entryByKey(columns ?? Self.columns), .text(key)) { Self.entry($0) }
-            .flatMap { $0 }.map { try withChunks($0, ofOlderRelease: columns != nil) }
+        try first(Self.entryByKey(columns ?? Self.columns), key, body: Self.entry)
+            .map { try withChunks($0, ofOlderRelease: columns != nil) }
     }
 
     package borrowing func entry(id: Int64, columns: String? = nil) throws -> Entry? {
-        try first("SELECT \(columns ?? Self.columns) FROM download WHERE id = ?", .integer(id)) { Self.entry($0) }
-            .flatMap { $0 }.map { try withChunks($0, ofOlderRelease: columns != nil) }
+        try first("SELECT \(columns ?? Self.columns) FROM download WHERE id = ?", id, body: Self.entry)
+            .map { try withChunks($0, ofOlderRelease: columns != nil) }
     }
 
     borrowing func withChunks(_ entry: Entry, ofOlderRelease isOlder: Bool = false) throws -> Entry {
         var entry = entry
         let columns = isOlder ? try existing(Self.chunkColumns, in: "chunk") : Self.chunkColumns
-        entry.chunks = try rows(
-            Self.chunksOfEntry(columns), .integer(entry.id), .integer(entry.generation)
-        ) { Self.chunk($0) }.compactMap { $0 }.disjoint
+        entry.chunks = try rows(Self.chunksOfEntry(columns), entry.id, entry.generation) { Self.chunk($0) }.disjoint
         return entry
     }
 
@@ -75,16 +104,16 @@ extension Connection {
                 date: row.text(5), completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
                 contentType: row.text(7), reprDigest: row.text(8), contentCoding: row.text(18),
                 acceptsRanges: row.integer(9) != 0, suggestedFilename: row.text(20), vary: row.text(23))
-        let selection = row.text(17)
+        let selection = row.text(17).flatMap { RangeSelection($0) }
         // If the ranges are unreadable, it must not become a download of the whole file.
-        guard selection == nil || selection.flatMap({ RangeSelection($0) }) != nil else { return nil }
+        guard selection != nil || row.text(17) == nil else { return nil }
         return Entry(
             id: id, generation: generation, bootID: bootID,
             requester: Requester(
                 code: row.blob(21), varied: row.blob(22), resource: row.text(29).flatMap { Provenance(stored: $0) }),
             key: key,
             variant: row.integer(24).flatMap { Variant.number($0) } ?? 1, url: url,
-            selection: selection.flatMap { RangeSelection($0) }, representation: representation, state: state,
+            selection: selection, representation: representation, state: state,
             chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
             createdAt: min(max(createdAt, 0), largest),
             usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
@@ -103,9 +132,7 @@ extension Connection {
             """
             INSERT INTO download (key, variant, url, selection, destination, created_at, used_at, boot_id)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
-            """, .text(key), .integer(Int64(variant)), .text(url), .optional(selection?.description),
-            .optional(destination), .integer(now),
-            .integer(now), .text(BootIdentifier.current))
+            """, key, Int64(variant), url, selection?.description, destination, now, now, BootIdentifier.current)
         guard added > 0 else { return nil }
         let id = lastInsertRowID
         try addToTotals(entries: 1)
@@ -114,7 +141,7 @@ extension Connection {
 
     /// Returns the ID of a key's row, even if the rest of the row is unreadable.
     borrowing func id(ofKey key: String) throws -> Int64? {
-        try integer("SELECT id FROM download WHERE key = ?", .text(key))
+        try integer("SELECT id FROM download WHERE key = ?", key)
     }
 
     /// Records the use of a leased entry during the current boot of the machine.
@@ -122,7 +149,7 @@ extension Connection {
         try run(
             """
             UPDATE download SET used_at = ?1, url = ?2, boot_id = ?3, grows = iif(boot_id = ?3, grows, 0) WHERE id = ?4
-            """, .integer(now), .text(url), .text(BootIdentifier.current), .integer(entry.id))
+            """, now, url, BootIdentifier.current, entry.id)
     }
 
     /// Removes an entry and updates the totals.
@@ -143,8 +170,8 @@ extension Connection {
     borrowing func removeRow(_ id: Int64, generation: Int64? = nil) throws -> Bool {
         let received = try recordedBytes(of: id)
         let removed = try run(
-            "DELETE FROM download WHERE id = ? AND generation IS ifnull(?, generation)", .integer(id),
-            .optional(generation))
+            "DELETE FROM download WHERE id = ? AND generation IS ifnull(?, generation)", id,
+            generation)
         guard removed > 0 else { return false }
         try addToTotals(entries: -1, received: -received)
         return true
@@ -152,7 +179,7 @@ extension Connection {
 
     /// Returns the number of bytes of a download that the totals include.
     private borrowing func recordedBytes(of id: Int64) throws -> Int64 {
-        Self.clamped(try integer("SELECT received FROM download WHERE id = ?", .integer(id)))
+        Self.clamped(try integer("SELECT received FROM download WHERE id = ?", id))
     }
 
     /// The sum of the parts of a row of `download`; not `sum`, which fails if manipulated numbers overflow.
@@ -164,8 +191,7 @@ extension Connection {
     /// Records the number of bytes of a download after its parts have changed, and updates the totals.
     borrowing func sumReceived(of id: Int64) throws {
         let before = try recordedBytes(of: id)
-        let after = try integer(
-            "UPDATE download SET received = \(Self.sumOfParts) WHERE id = ? RETURNING received", .integer(id))
+        let after = try integer("UPDATE download SET received = \(Self.sumOfParts) WHERE id = ? RETURNING received", id)
         if let after, after != before { try addToTotals(received: after - before) }
     }
 
@@ -174,24 +200,22 @@ extension Connection {
         try run(
             """
             UPDATE store SET entries = min(max(entries, -?1), ?1) + ?2, received = min(max(received, -?1), ?1) + ?3
-            """, .integer(Self.largest), .integer(entries), .integer(received))
+            """, Self.largest, entries, received)
     }
 
     private static func clamped(_ number: Int64?) -> Int64 { min(max(number ?? 0, 0), largest) }
 
-    borrowing func totals() throws -> Totals {
-        let totals = try first("SELECT entries, received FROM store WHERE id = 1") { row in
-            Totals(entries: row.integer(0) ?? 0, receivedBytes: Self.clamped(row.integer(1)))
-        }
-        return totals ?? Totals(entries: 0, receivedBytes: 0)
-    }
+    borrowing func totals() throws -> Totals { try totals("SELECT entries, received FROM store WHERE id = 1") }
 
     /// Returns the sums that the totals should be, from an index.
     borrowing func sums() throws -> Totals {
-        let sums = try first("SELECT count(*), CAST(total(received) AS INTEGER) FROM download") { row in
+        try totals("SELECT count(*), CAST(total(received) AS INTEGER) FROM download")
+    }
+
+    private borrowing func totals(_ sql: String) throws -> Totals {
+        try first(sql) { row in
             Totals(entries: row.integer(0) ?? 0, receivedBytes: Self.clamped(row.integer(1)))
-        }
-        return sums ?? Totals(entries: 0, receivedBytes: 0)
+        } ?? Totals(entries: 0, receivedBytes: 0)
     }
 
     /// Returns the number of downloads whose bytes differ from those of their parts.
@@ -202,23 +226,22 @@ extension Connection {
     /// Records the bytes of the downloads with the next IDs, and returns the last one; nil if there are no more.
     borrowing func sumReceived(after id: Int64, limit: Int64) throws -> Int64? {
         let last = try integer(
-            "SELECT max(id) FROM (SELECT id FROM download WHERE id > ? ORDER BY id LIMIT ?)", .integer(id),
-            .integer(limit))
+            "SELECT max(id) FROM (SELECT id FROM download WHERE id > ? ORDER BY id LIMIT ?)", id,
+            limit)
         // In a damaged table, rows may be in a wrong order, so that a loop would not end.
         guard let last, last > id else { return nil }
         try run(
             """
             UPDATE download SET received = \(Self.sumOfParts)
             WHERE id > ? AND id <= ? AND received <> \(Self.sumOfParts)
-            """, .integer(id), .integer(last))
+            """, id, last)
         return last
     }
 
     /// Returns the blobs in the rows of a download.
     borrowing func blobs(of id: Int64) throws -> [BlobName] {
-        try rows("SELECT DISTINCT path FROM chunk WHERE download = ?", .integer(id)) { row in
+        try rows("SELECT DISTINCT path FROM chunk WHERE download = ?", id) { row in
             row.text(0).flatMap { BlobName(path: $0) }
-        }.compactMap { $0 }
+        }
     }
-
 }

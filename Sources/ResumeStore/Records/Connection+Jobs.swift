@@ -36,27 +36,23 @@ extension Connection {
             """
             SELECT \(Self.jobColumns) FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
             ORDER BY id LIMIT ?
-            """, .integer(queue), .integer(ids.lowerBound), .integer(ids.upperBound), .flag(onlyLeft), .integer(limit)
-        ) { row in row.integer(0).map { ($0, Self.job(row)) } }.compactMap { $0 }
+            """, queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
+        ) { row in row.integer(0).map { ($0, Self.job(row)) } }
     }
 
     borrowing func job(_ id: Int64, in queue: Int64) throws -> Job? {
-        try rows(
-            "SELECT \(Self.jobColumns) FROM queued WHERE id = ? AND queue = ?", .integer(id), .integer(queue)
-        ) { Self.job($0) }.first ?? nil
+        try first("SELECT \(Self.jobColumns) FROM queued WHERE id = ? AND queue = ?", id, queue, body: Self.job)
     }
 
     /// Returns the destination of a job that is left to do and has a key; nil if there is none.
     borrowing func destinationOfJob(for key: String) throws -> String? {
-        try rows("SELECT destination FROM queued WHERE key = ? AND list <> 0 AND ended IS NULL LIMIT 1", .text(key)) {
-            $0.text(0)
-        }.first ?? nil
+        try text("SELECT destination FROM queued WHERE key = ? AND list <> 0 AND ended IS NULL LIMIT 1", key)
     }
 
-    /// Returns jobs of later lists with the same destination, at most a few; nil for those that cannot be read.
-    borrowing func later(than job: Job, in queue: Int64) throws -> [Job?] {
+    /// Returns jobs of later lists with the same destination, at most a few, without those that cannot be read.
+    borrowing func later(than job: Job, in queue: Int64) throws -> [Job] {
         let sql = "SELECT \(Self.jobColumns) FROM queued WHERE destination = ? AND list > ? AND queue = ? LIMIT 16"
-        return try rows(sql, .text(job.destination), .integer(job.list), .integer(queue)) { Self.job($0) }
+        return try rows(sql, job.destination, job.list, queue, body: Self.job)
     }
 
     /// Returns the number of jobs that are left to do.
@@ -66,7 +62,7 @@ extension Connection {
             """
             SELECT (SELECT count(*) FROM queued WHERE queue = ?1 AND state <> 'failed')
                 + (SELECT count(*) FROM queued WHERE queue = ?1 AND state = 'failed' AND ended IS NULL)
-            """, .integer(queue)) ?? 0
+            """, queue) ?? 0
     }
 
     /// Returns the lists of runs that were interrupted: they have jobs that were not tried to the end.
@@ -83,8 +79,8 @@ extension Connection {
                 SELECT list FROM left WHERE list IS NOT NULL AND EXISTS (
                     SELECT 1 FROM queued
                     WHERE queue = ?1 AND state <> 'failed' AND list = left.list AND failure IS NULL)
-                """, .integer(queue)
-            ) { $0.integer(0) }.compactMap { $0 })
+                """, queue
+            ) { $0.integer(0) })
     }
 
     /// Records a job of a list.
@@ -96,9 +92,7 @@ extension Connection {
     ///   - key: The key of the store's hashes.
     /// - Returns: What became of it.
     /// - Throws: `SQLiteError`.
-    borrowing func enlist(
-        _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]
-    ) throws -> Enlisted {
+    borrowing func enlist(_ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]) throws -> Enlisted {
         var job = job
         let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
         if let first, first.key == job.key, first.terms == job.terms { return .repeated }
@@ -114,8 +108,7 @@ extension Connection {
                 """
                 INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms, list)
                 VALUES (?, ?, ?, ?, 'waiting', 0, 0, ?, ?, ?) ON CONFLICT DO NOTHING
-                """, .integer(queue), .text(job.key), .text(job.url), .text(job.destination), .integer(job.position),
-                .optional(job.terms), .integer(listing.list)) > 0
+                """, queue, job.key, job.url, job.destination, job.position, job.terms, listing.list) > 0
         if isNew, let id = try integer("SELECT last_insert_rowid()") { return .due(id, destination: job.destination) }
         return try enlistAgain(job, in: queue, as: listing, key)
     }
@@ -124,12 +117,10 @@ extension Connection {
     private borrowing func enlistAgain(
         _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]
     ) throws -> Enlisted {
-        let found = try rows(
-            "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
-            .integer(queue), .text(job.key), .text(job.destination)
-        ) { Self.job($0) }.first
         // A row that cannot be read is replaced.
-        let known = found ?? nil
+        let known = try first(
+            "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
+            queue, job.key, job.destination, body: Self.job)
         if let known, known.list == listing.list {
             // The same resource with other secrets is not a second job.
             return known.terms == job.terms ? .repeated : .clash(known.position)
@@ -140,9 +131,7 @@ extension Connection {
         {
             file = delivered
             if known.state == .done, listing.unfinished.contains(known.list) {
-                try run(
-                    "UPDATE queued SET list = ?, position = ? WHERE id = ?", .integer(listing.list),
-                    .integer(job.position), .integer(known.id))
+                try run("UPDATE queued SET list = ?, position = ? WHERE id = ?", listing.list, job.position, known.id)
                 return .done(known)
             }
         }
@@ -151,8 +140,7 @@ extension Connection {
             UPDATE queued SET list = ?, position = ?, url = ?, terms = ?, file = ?, state = 'waiting', ended = NULL,
                 failure = iif(failure LIKE 'on-complete%', failure, NULL), attempts = iif(state = 'failed', 0, attempts)
             WHERE queue = ? AND key = ? AND destination = ? RETURNING id
-            """, .integer(listing.list), .integer(job.position), .text(job.url), .optional(job.terms),
-            .optional(file?.stored), .integer(queue), .text(job.key), .text(job.destination))
+            """, listing.list, job.position, job.url, job.terms, file?.stored, queue, job.key, job.destination)
         // The row was in the way of a new one, and is not there: an index and its table do not agree.
         guard let id else {
             throw StoreError(.damaged, "the store's index of jobs is damaged", remedy: .rebuild)
@@ -164,17 +152,16 @@ extension Connection {
     borrowing func job(
         at destination: String, of list: Int64
     ) throws -> (key: String?, terms: String?, position: Int64)? {
-        try rows(
-            "SELECT key, terms, position FROM queued WHERE destination = ? AND list = ? LIMIT 1", .text(destination),
-            .integer(list)
-        ) { ($0.text(0), $0.text(1), $0.integer(2) ?? 0) }.first
+        try first("SELECT key, terms, position FROM queued WHERE destination = ? AND list = ?", destination, list) {
+            ($0.text(0), $0.text(1), $0.integer(2) ?? 0)
+        }
     }
 
     /// Whether a list has the same job with another destination.
     private borrowing func has(_ job: NewJob, in list: Int64) throws -> Bool {
         try integer(
-            "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1", .text(job.key), .integer(list),
-            .optional(job.terms)) != nil
+            "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1", job.key, list,
+            job.terms) != nil
     }
 
     /// Records the state of a job.
@@ -192,8 +179,8 @@ extension Connection {
         let isEnded = state == .done || state == .cancelled
         try run(
             "UPDATE queued SET state = ?, ended = ?, failure = ?, attempts = attempts + ? WHERE id = ? AND queue = ?",
-            .text(isEnded ? Job.State.failed.rawValue : state.rawValue), .optional(isEnded ? state.rawValue : nil),
-            .optional(failure?.stored), .flag(isRun), .integer(id), .integer(queue))
+            isEnded ? Job.State.failed.rawValue : state.rawValue, isEnded ? state.rawValue : nil,
+            failure?.stored, isRun, id, queue)
     }
 
     /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest
@@ -208,9 +195,8 @@ extension Connection {
                 SELECT id FROM queued AS job WHERE queue = ?1 AND ended = 'done'
                     AND (CAST(ifnull(file, 0) AS INTEGER) < ?2 OR id <= ifnull(
                         (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
-                    AND NOT EXISTS (
-                        SELECT 1 FROM queued WHERE queue = ?1 AND list = job.list AND state <> 'failed')
+                    AND NOT EXISTS (SELECT 1 FROM queued WHERE queue = ?1 AND list = job.list AND state <> 'failed')
                 ORDER BY id LIMIT ?4)
-            """, .integer(queue), .integer(time), .integer(most), .integer(limit))
+            """, queue, time, most, limit)
     }
 }

@@ -25,17 +25,17 @@ extension Connection {
                 """
                 SELECT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '\(table)' AND CAST(seq AS INTEGER) = ?1)
                     OR EXISTS (SELECT 1 FROM \(table) WHERE id = ?1)
-                """, .integer(.max))
+                """, Int64.max)
             guard isUsedUp == 1 else { continue }
             isRestored = true
-            let planted = try rows("SELECT id FROM \(table) WHERE id >= ?", .integer(Self.plantedNumber)) {
+            let planted = try rows("SELECT id FROM \(table) WHERE id >= ?", Self.plantedNumber) {
                 $0.integer(0)
             }
-            for id in planted.compactMap({ $0 }) {
+            for id in planted {
                 if table == "download" {
                     _ = try removeRow(id)
                 } else {
-                    try run("DELETE FROM \(table) WHERE id = ?", .integer(id))
+                    try run("DELETE FROM \(table) WHERE id = ?", id)
                 }
             }
             try run(
@@ -52,13 +52,11 @@ extension Connection {
     /// - Throws: `SQLiteError`.
     borrowing func restoreEventNumbers(keeping limit: Int64) throws {
         guard let last = try integer("SELECT max(id) FROM event"), last >= Self.plantedNumber else { return }
-        try run(
-            "DELETE FROM event WHERE id <= 0 OR id NOT IN (SELECT id FROM event ORDER BY id DESC LIMIT ?)",
-            .integer(limit))
+        try run("DELETE FROM event WHERE id <= 0 OR id NOT IN (SELECT id FROM event ORDER BY id DESC LIMIT ?)", limit)
         // Each ID is at least the new one, so the new ID is never that of another event.
-        let ids = try rows("SELECT id FROM event ORDER BY id") { $0.integer(0) }.compactMap { $0 }
+        let ids = try rows("SELECT id FROM event ORDER BY id") { $0.integer(0) }
         for (number, id) in zip(Int64(1)..., ids) where id != number {
-            try run("UPDATE event SET id = ? WHERE id = ?", .integer(number), .integer(id))
+            try run("UPDATE event SET id = ? WHERE id = ?", number, id)
         }
     }
 }

@@ -6,15 +6,15 @@ package import ResumeSQLite
 extension Connection {
     /// Returns the ID of a queue, which is inserted if it does not exist.
     package borrowing func queue(named name: String) throws -> Int64 {
-        try run("INSERT INTO queue (name) VALUES (?) ON CONFLICT (name) DO NOTHING", .text(name))
-        return try integer("SELECT id FROM queue WHERE name = ?", .text(name)) ?? 0
+        try run("INSERT INTO queue (name) VALUES (?) ON CONFLICT (name) DO NOTHING", name)
+        return try integer("SELECT id FROM queue WHERE name = ?", name) ?? 0
     }
 
     /// Returns the queues in the order of their IDs.
     package borrowing func queues() throws -> [(id: Int64, name: String)] {
         try rows("SELECT id, name FROM queue ORDER BY id") { row in
             row.integer(0).flatMap { id in row.text(1).map { (id, $0) } }
-        }.compactMap { $0 }
+        }
     }
 
     private static let queuedColumns = "id, key, url, destination, state, priority, forced, position, terms, failure"
@@ -28,7 +28,7 @@ extension Connection {
             """
             SELECT \(columns ?? Self.queuedColumns) FROM queued WHERE queue = ?
             ORDER BY priority DESC, state = 'running' DESC, position DESC, id
-            """, .integer(queue)
+            """, queue
         ) { row -> QueuedRequest? in
             guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
                 let state = row.text(4).flatMap({ QueuedRequest.State(rawValue: $0) }), let priority = row.integer(5),
@@ -38,41 +38,37 @@ extension Connection {
                 id: id, key: key, url: url, destination: destination, state: state, priority: priority,
                 isExclusive: row.integer(6) == 1, position: min(max(position, -Self.largest), Self.largest),
                 terms: row.text(8), failure: state == .failed ? Reason(stored: row.text(9) ?? "") : nil)
-        }.compactMap { $0 }
+        }
     }
 
     /// Inserts or updates a request.
     ///
     /// - Returns: The row's ID.
     package borrowing func setQueued(_ request: QueuedRequest, in queue: Int64) throws -> Int64 {
+        let columns = "url, state, priority, forced, position, terms, failure"
+        let values: SQLiteValues = [
+            request.url, request.state.rawValue, request.priority, request.isExclusive, request.position, request.terms,
+            request.failure?.stored,
+        ]
         if let id = request.id {
             // Only updated: if it was delivered in the meantime, it must not be inserted again.
-            try run(
-                """
-                UPDATE queued SET url = ?, state = ?, priority = ?, forced = ?, position = ?, terms = ?, failure = ?
-                WHERE id = ? AND queue = ?
-                """, .text(request.url), .text(request.state.rawValue), .integer(request.priority),
-                .flag(request.isExclusive), .integer(request.position), .optional(request.terms),
-                .optional(request.failure?.stored), .integer(id), .integer(queue))
+            let assignment = "(\(columns)) = \(Self.placeholders(columns))"
+            try run("UPDATE queued SET \(assignment) WHERE id = ? AND queue = ?", values + [id, queue])
             return id
         }
-        let id = try integer(
+        let all = "\(columns), queue, key, destination"
+        let excluded = columns.split(separator: ", ").map { "excluded.\($0)" }.joined(separator: ", ")
+        return try rows(
             """
-            INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms, failure)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (queue, key, destination) DO UPDATE SET url = excluded.url, state = excluded.state,
-                priority = excluded.priority, forced = excluded.forced, position = excluded.position,
-                terms = excluded.terms, failure = excluded.failure
-            RETURNING id
-            """, .integer(queue), .text(request.key), .text(request.url), .text(request.destination),
-            .text(request.state.rawValue), .integer(request.priority), .flag(request.isExclusive),
-            .integer(request.position), .optional(request.terms), .optional(request.failure?.stored))
-        return id ?? 0
+            INSERT INTO queued (\(all)) VALUES \(Self.placeholders(all))
+            ON CONFLICT (queue, key, destination) DO UPDATE SET (\(columns)) = (\(excluded)) RETURNING id
+            """, values + [queue, request.key, request.destination]
+        ) { $0.integer(0) }.first ?? 0
     }
 
     /// Removes a request that was cancelled from a queue.
     borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
-        try run("DELETE FROM queued WHERE id = ? AND queue = ?", .integer(id), .integer(queue))
+        try run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue)
     }
 }
 
@@ -89,27 +85,22 @@ extension Connection {
             """
             UPDATE queued SET evicted = min(max(evicted, 0), ?) + ?,
                 failure = iif(list <> 0 AND ended IS NULL, ?, failure) WHERE key = ?
-            """, .integer(Self.largest), .integer(min(bytes, Self.largest)), .text(lost.stored), .text(key))
+            """, Self.largest, min(bytes, Self.largest), lost.stored, key)
     }
 
     /// Returns the number of bytes removed since the downloads of a queue last ran, by key; for one key or all.
     borrowing func evictedBytes(in queue: Int64, key: String? = nil) throws -> [String: Int64] {
-        let body: (borrowing Row) -> (String, Int64)? = { row in
+        let all = "SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0"
+        let values: SQLiteValues = [queue] + (key.map { [$0] } ?? [])
+        let found = try rows(key == nil ? all : "\(all) AND key = ?", values) { row in
             row.text(0).flatMap { key in row.integer(1).map { (key, $0) } }
         }
-        let all = "SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0"
-        let found =
-            if let key {
-                try rows("\(all) AND key = ?", .integer(queue), .text(key), body: body)
-            } else {
-                try rows(all, .integer(queue), body: body)
-            }
-        return Dictionary(found.compactMap { $0 }, uniquingKeysWith: max)
+        return Dictionary(found, uniquingKeysWith: max)
     }
 
     /// Clears the number of removed bytes of a download in a queue after it was reported.
     borrowing func forgetEviction(of key: String, in queue: Int64) throws {
-        try run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", .integer(queue), .text(key))
+        try run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", queue, key)
     }
 }
 
@@ -117,16 +108,17 @@ extension Connection {
 extension Connection {
     /// Whether a path has a file that is not that of a job, so that the job's file gets a number.
     borrowing func isOccupied(_ path: String, for job: NewJob, in queue: Int64) throws -> Bool {
-        let found = try Destination(path).found
-        guard let now = found.stamp else { return false }
+        let place = try Destination(path)
+        let found = place.found
+        guard let now = found.stamp, !job.isInPlace || path != job.destination else { return false }
         let record = try delivered(at: path)
         var own = record?.url == job.url ? record?.own(now, for: job.url)?.stamp : nil
         if own == nil {
             let sql = "SELECT file FROM queued WHERE queue = ? AND key = ? AND destination = ?"
-            own = try rows(sql, .integer(queue), .text(job.key), .text(path)) { $0.text(0) }.first?
-                .flatMap(DeliveredFile.init(stored:))?.stamp
+            own = try first(sql, queue, job.key, path) { $0.text(0) }.flatMap(DeliveredFile.init(stored:))?.stamp
         }
-        return NameDecision(found, own: own, digest: nil, renames: true) == .number
+        let comparable = own.map { place.comparable($0, with: now) }
+        return NameDecision(found, own: comparable, digest: nil, renames: true) == .number
     }
 
     /// Returns the path with a number that a job had in an earlier list, unless another job or file has it now.
@@ -134,9 +126,9 @@ extension Connection {
         let two = Destination.path(new.destination, numbered: 2)
         let start = zip(Destination.path(new.destination, numbered: 1), two).prefix { $0 == $1 }.count
         let sql = "SELECT destination FROM queued WHERE queue = ? AND key = ? ORDER BY id"
-        let paths = try rows(sql, .integer(queue), .text(new.key)) { $0.text(0) }
+        let paths = try rows(sql, queue, new.key) { $0.text(0) }
         for path in paths {
-            guard let path, let number = Int(path.dropFirst(start).prefix { $0.isNumber }), number > 0,
+            guard let number = Int(path.dropFirst(start).prefix { $0.isNumber }), number > 0,
                 path == Destination.path(new.destination, numbered: number), try job(at: path, of: list) == nil,
                 try !isOccupied(path, for: new, in: queue)
             else { continue }

@@ -15,19 +15,12 @@ extension Connection {
         let fresh = Entry.newGeneration()
         let changed = try run(
             """
-            UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
-                repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, resource = ?, url = ?, boot_id = ?, refused_digest = NULL, gone_at = NULL,
-                generation = ?, state = 'partial', used_at = ?, grows = ?, adopted = NULL, seen = NULL
+            UPDATE download SET \(Self.answerAssignment), boot_id = ?, refused_digest = NULL,
+                gone_at = NULL, generation = ?, state = 'partial', used_at = ?, grows = ?, adopted = NULL, seen = NULL
             WHERE id = ? AND generation = ?
-            """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
-            .optional(representation.date), .optional(representation.completeLength),
-            .optional(representation.contentType), .optional(representation.reprDigest),
-            .optional(representation.contentCoding), .flag(representation.acceptsRanges),
-            .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .optional(requester.resource?.stored), .text(url),
-            .text(BootIdentifier.current), .integer(fresh), .integer(now),
-            .integer(grows ? fresh : 0), .integer(id), .integer(generation))
+            """,
+            Self.values(of: representation) + Self.values(of: requester, url: url)
+                + [BootIdentifier.current, fresh, now, grows ? fresh : 0, id, generation])
         guard changed > 0 else { return nil }
         let old = try blobs(of: id)
         let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)
@@ -42,21 +35,11 @@ extension Connection {
         id: Int64, generation: Int64, as representation: Representation, for requester: Requester, url: String,
         agreedSamples: Int64?
     ) throws -> Bool {
-        try run(
-            "UPDATE chunk SET mark = NULL WHERE download = ? AND generation = ?", .integer(id), .integer(generation))
+        try run("UPDATE chunk SET mark = NULL WHERE download = ? AND generation = ?", id, generation)
         return try run(
-            """
-            UPDATE download SET etag = ?, last_modified = ?, response_date = ?, complete_length = ?, content_type = ?,
-                repr_digest = ?, content_coding = ?, accepts_ranges = ?, suggested_filename = ?, vary = ?,
-                requester = ?, varied = ?, resource = ?, url = ?, adopted = ?
-            WHERE id = ? AND generation = ?
-            """, .optional(representation.entityTag?.rawValue), .optional(representation.lastModified),
-            .optional(representation.date), .optional(representation.completeLength),
-            .optional(representation.contentType), .optional(representation.reprDigest),
-            .optional(representation.contentCoding), .flag(representation.acceptsRanges),
-            .optional(representation.suggestedFilename), .optional(representation.vary), .optional(requester.code),
-            .optional(requester.varied), .optional(requester.resource?.stored), .text(url), .optional(agreedSamples),
-            .integer(id), .integer(generation)) > 0
+            "UPDATE download SET \(Self.answerAssignment), adopted = ? WHERE id = ? AND generation = ?",
+            Self.values(of: representation) + Self.values(of: requester, url: url) + [agreedSamples, id, generation])
+            > 0
     }
 
     /// Records that bytes are stored; the recorded numbers never decrease.
@@ -75,12 +58,12 @@ extension Connection {
             """
             SELECT chunk.received FROM chunk JOIN download ON download.id = chunk.download
             WHERE chunk.download = ? AND first_byte = ? AND chunk.generation = ?3 AND download.generation = ?3
-            """, .integer(part.id), .integer(part.offset), .integer(part.generation))
+            """, part.id, part.offset, part.generation)
         guard let before else { return false }
         let after = max(before, received)
         try run(
             "UPDATE chunk SET received = ?1, durable = min(max(durable, ?2), ?1) WHERE download = ?3 AND first_byte = ?4",
-            .integer(after), .integer(durable), .integer(part.id), .integer(part.offset))
+            after, durable, part.id, part.offset)
         for block in blocks { try insert(block, of: part.id) }
         if after != before { try sumReceived(of: part.id) }
         return true
@@ -102,61 +85,54 @@ extension Connection {
             INSERT INTO chunk (download, first_byte, planned_end, path, generation, mark)
             SELECT id, ?1, ?2, ?3, generation, ?6 FROM download WHERE id = ?4 AND generation = ?5
             ON CONFLICT (download, first_byte) DO UPDATE SET mark = ?6 WHERE received = 0 AND ?6 IS NOT NULL
-            """, .integer(part.offset), .optional(end), .text(path), .integer(part.id), .integer(part.generation),
-            .optional(mark))
+            """, part.offset, end, path, part.id, part.generation, mark)
         try stopGrowing(id: part.id)
         return try integer(
             """
             SELECT 1 FROM chunk JOIN download ON download.id = chunk.download
             WHERE download = ?1 AND first_byte = ?2 AND chunk.generation = ?3 AND download.generation = ?3
                 AND chunk.received = 0 AND path = ?4
-            """, .integer(part.id), .integer(part.offset), .integer(part.generation), .text(path)) != nil
+            """, part.id, part.offset, part.generation, path) != nil
     }
 
     /// Records that from now on only the rows of the parts count, not the length of the blob.
     borrowing func stopGrowing(id: Int64) throws {
-        try run("UPDATE download SET grows = 0 WHERE id = ?", .integer(id))
+        try run("UPDATE download SET grows = 0 WHERE id = ?", id)
     }
 
     /// Records the complete length, once it is learned.
     borrowing func learnLength(id: Int64, generation: Int64, length: Int64) throws {
-        try run(
-            "UPDATE download SET complete_length = ? WHERE id = ? AND generation = ?", .integer(length), .integer(id),
-            .integer(generation))
+        try run("UPDATE download SET complete_length = ? WHERE id = ? AND generation = ?", length, id, generation)
     }
 
     /// Records the responses that contradict a stored file; nil when the file is confirmed.
     borrowing func setSightings(id: Int64, _ sightings: Sightings?) throws {
-        try run("UPDATE download SET seen = ? WHERE id = ?", .optional(sightings?.stored), .integer(id))
+        try run("UPDATE download SET seen = ? WHERE id = ?", sightings?.stored, id)
     }
 
     /// Records the size of the closed ranges that the server sends.
     borrowing func setClosed(id: Int64, generation: Int64, size: Int64) throws {
-        try run(
-            "UPDATE download SET closed = ? WHERE id = ? AND generation = ?", .integer(size), .integer(id),
-            .integer(generation))
+        try run("UPDATE download SET closed = ? WHERE id = ? AND generation = ?", size, id, generation)
     }
 
     /// Records that an entry is in use.
     borrowing func setUsed(id: Int64, now: Int64) throws {
-        try run("UPDATE download SET used_at = ? WHERE id = ?", .integer(now), .integer(id))
+        try run("UPDATE download SET used_at = ? WHERE id = ?", now, id)
     }
 
     /// Records since when the server has reported that the resource does not exist, or clears it.
     borrowing func setGone(id: Int64, since now: Int64?) throws {
-        try run("UPDATE download SET gone_at = ? WHERE id = ?", .optional(now), .integer(id))
+        try run("UPDATE download SET gone_at = ? WHERE id = ?", now, id)
     }
 
     /// Marks an entry as complete after all of it was synced.
     ///
     /// - Returns: Whether the entry still has the generation.
     borrowing func markComplete(id: Int64, generation: Int64, now: Int64) throws -> Bool {
-        try run(
-            "UPDATE chunk SET durable = received WHERE download = ? AND generation = ?", .integer(id),
-            .integer(generation))
+        try run("UPDATE chunk SET durable = received WHERE download = ? AND generation = ?", id, generation)
         return try run(
-            "UPDATE download SET state = 'complete', used_at = ? WHERE id = ? AND generation = ?", .integer(now),
-            .integer(id), .integer(generation)) > 0
+            "UPDATE download SET state = 'complete', used_at = ? WHERE id = ? AND generation = ?", now,
+            id, generation) > 0
     }
 }
 
@@ -168,10 +144,10 @@ extension Connection {
     package borrowing func record(_ event: Event) throws {
         try restoreEventNumbers(keeping: Self.eventLimit)
         try run(
-            "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", .text(event.key),
-            .integer(event.at), .text(event.kind.rawValue),
-            .text(event.reason.stored), .integer(event.bytes))
-        try run("DELETE FROM event WHERE id <= ?", .integer(lastInsertRowID.addingSaturating(-Self.eventLimit)))
+            "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", event.key,
+            event.at, event.kind.rawValue,
+            event.reason.stored, event.bytes)
+        try run("DELETE FROM event WHERE id <= ?", lastInsertRowID.addingSaturating(-Self.eventLimit))
     }
 
     /// Records an event that happens now.
@@ -182,13 +158,12 @@ extension Connection {
     /// Returns the events of a key, or of all keys, oldest first.
     package borrowing func events(key: String?) throws -> [Event] {
         // There are too few rows for an index to matter.
-        try rows("\(Self.events) WHERE key = ifnull(?, key) ORDER BY id", .optional(key), body: Self.event)
-            .compactMap { $0 }
+        try rows("\(Self.events) WHERE key = ifnull(?, key) ORDER BY id", key, body: Self.event)
     }
 
     /// Returns the last event of an entry.
     borrowing func lastEvent(key: String) throws -> Event? {
-        try first("\(Self.events) WHERE key = ? ORDER BY id DESC LIMIT 1", .text(key), body: Self.event).flatMap { $0 }
+        try first("\(Self.events) WHERE key = ? ORDER BY id DESC LIMIT 1", key, body: Self.event)
     }
 
     private static let events = "SELECT key, at, kind, reason, bytes FROM event"

@@ -18,7 +18,7 @@ extension Connection {
                 OR typeof(url) <> 'text' OR typeof(boot_id) <> 'text' OR ifnull(state, '') NOT IN ('partial', 'complete')
                 OR typeof(generation) <> 'integer' OR typeof(created_at) <> 'integer' OR typeof(used_at) <> 'integer'
             """
-        ) { Self.entry($0) == nil ? $0.integer(0) : nil }.compactMap { $0 }
+        ) { Self.entry($0) == nil ? $0.integer(0) : nil }
     }
 
     /// Returns the number of unreadable rows.
@@ -30,7 +30,7 @@ extension Connection {
     /// Removes the unreadable rows; the totals must be recalculated afterwards.
     borrowing func removeUnreadableRows() throws {
         // Rows that belong to them are removed too.
-        for id in try unreadableEntries() { try run("DELETE FROM download WHERE id = ?", .integer(id)) }
+        for id in try unreadableEntries() { try run("DELETE FROM download WHERE id = ?", id) }
         try run("DELETE \(Self.unreadableParts)")
         try run("DELETE \(Self.lostBlocks)")
     }

@@ -49,6 +49,8 @@ struct Variant: Sendable {
     var requester: Requester
     /// The request fields that it depends on; see ``Representation/vary``.
     var vary: String?
+    /// Whether it has bytes, or is complete without any.
+    var hasBytes = true
 
     /// The maximum number of variants of a download.
     static let most = 4
@@ -91,7 +93,8 @@ extension [Variant] {
     /// used one. It is only a guess; the server's response decides.
     func best(for identity: RequestIdentity?, key: [UInt8]) -> Int? {
         // The newest one, whatever the clock said when it was used: older ones wait for its delivery.
-        let same = filter { $0.requester.isSame(as: identity, key: key) }.max { $0.id < $1.id }
+        let same = filter { $0.requester.isSame(as: identity, key: key) }
+            .max { ($0.hasBytes ? 1 : 0, $0.id) < ($1.hasBytes ? 1 : 0, $1.id) }
         let alike = first { variant in
             guard let varied = variant.requester.varied else { return false }
             return varied == Requester(identity, vary: variant.vary, key: key).varied
@@ -104,7 +107,7 @@ extension [Variant] {
 extension Connection {
     /// Returns the key of the store's hashes; nil if it was lost.
     borrowing func identityKey() throws -> [UInt8]? {
-        let key = try first("SELECT identity_key FROM store WHERE id = 1") { $0.blob(0) }.flatMap { $0 }
+        let key = try first("SELECT identity_key FROM store WHERE id = 1") { $0.blob(0) }
         return key?.count == RequestIdentity.keySize ? key : nil
     }
 
@@ -112,7 +115,7 @@ extension Connection {
     borrowing func renewIdentityKey() throws -> [UInt8] {
         if let key = try identityKey() { return key }
         let key = RequestIdentity.newKey()
-        _ = try run("UPDATE store SET identity_key = ? WHERE id = 1", .blob(key))
+        _ = try run("UPDATE store SET identity_key = ? WHERE id = 1", key)
         return key
     }
 
@@ -120,38 +123,36 @@ extension Connection {
     borrowing func variants(of name: String) throws -> [Variant] {
         try rows(
             """
-            SELECT variant, requester, varied, vary, id FROM download
+            SELECT variant, requester, varied, vary, id, received > 0 OR state = 'complete' FROM download
             WHERE key = ? AND variant = 1 OR key = ? AND variant = 2 OR key = ? AND variant = 3
                 OR key = ? AND variant = 4
             ORDER BY used_at DESC, id DESC
-            """, .text(name), .text(Variant.key(name, 2)), .text(Variant.key(name, 3)), .text(Variant.key(name, 4))
+            """, name, Variant.key(name, 2), Variant.key(name, 3), Variant.key(name, 4)
         ) { row in
             row.integer(0).flatMap { Variant.number($0) }.map { number in
                 Variant(
                     id: row.integer(4) ?? 0, number: number,
-                    requester: Requester(code: row.blob(1), varied: row.blob(2)), vary: row.text(3))
+                    requester: Requester(code: row.blob(1), varied: row.blob(2)), vary: row.text(3),
+                    hasBytes: row.integer(5) == 1)
             }
-        }.compactMap { $0 }
+        }
     }
 
     /// Returns the variant of a download that a request is most likely to continue.
-    borrowing func entry(
-        named name: String, for identity: RequestIdentity? = nil, key: [UInt8] = []
-    ) throws -> Entry? {
+    borrowing func entry(named name: String, for identity: RequestIdentity? = nil, key: [UInt8] = []) throws -> Entry? {
         try variants(of: name).best(for: identity, key: key).flatMap { try entry(key: Variant.key(name, $0)) }
     }
 
     /// Records that the bytes of an entry do not match a requested digest.
     borrowing func refuse(_ digest: HTTPDigest, id: Int64, generation: Int64) throws {
         try run(
-            "UPDATE download SET refused_digest = ? WHERE id = ? AND generation = ?", .text(digest.fieldValue),
-            .integer(id), .integer(generation))
+            "UPDATE download SET refused_digest = ? WHERE id = ? AND generation = ?", digest.fieldValue,
+            id, generation)
     }
 
     /// Returns the digest that the bytes of an entry do not match.
     borrowing func refusedDigest(id: Int64) throws -> HTTPDigest? {
-        let text = try first("SELECT refused_digest FROM download WHERE id = ?", .integer(id)) { $0.text(0) }
-        return HTTPDigest(field: text.flatMap { $0 })
+        HTTPDigest(field: try first("SELECT refused_digest FROM download WHERE id = ?", id) { $0.text(0) })
     }
 
     /// Whether another complete variant does not match the digest either and was fetched with the same request, or is
@@ -168,17 +169,18 @@ extension Connection {
         return false
     }
 
-    /// Removes other variants fetched with the same request, except pinned ones and those in use.
+    /// Removes other variants fetched with the same request, except those in use, and pinned ones beside one that is not.
     ///
     /// They are outdated after something newer was delivered.
     ///
     /// - Returns: The blobs, to be removed after the commit.
     borrowing func removeVariants(
-        of name: String, beside id: Int64, for requester: Requester, in folder: StoreFolder
+        of name: String, beside newest: Entry, for requester: Requester, in folder: StoreFolder
     ) throws -> [BlobName] {
         var blobs: [BlobName] = []
-        for variant in try variants(of: name) where variant.requester.code == requester.code {
-            guard let entry = try entry(key: Variant.key(name, variant.number)), !entry.isPinned, entry.id != id,
+        for variant in try variants(of: name) where variant.id != newest.id && variant.requester.code == requester.code
+        {
+            guard let entry = try entry(key: Variant.key(name, variant.number)), !entry.isPinned || newest.isPinned,
                 let lease = try Lease.take(entry.id, in: folder)
             else { continue }
             blobs += try withExtendedLifetime(lease) { try remove(entry) }
@@ -189,8 +191,7 @@ extension Connection {
     /// Records the request for which the server confirmed the stored bytes.
     borrowing func setRequester(id: Int64, generation: Int64, _ requester: Requester, url: String) throws {
         try run(
-            "UPDATE download SET requester = ?, varied = ?, resource = ?, url = ? WHERE id = ? AND generation = ?",
-            .optional(requester.code), .optional(requester.varied), .optional(requester.resource?.stored), .text(url),
-            .integer(id), .integer(generation))
+            "UPDATE download SET \(Self.requesterAssignment) WHERE id = ? AND generation = ?",
+            Self.values(of: requester, url: url) + [id, generation])
     }
 }

@@ -72,7 +72,7 @@ extension DownloadStore {
         /// 0 before samples were compared; nil if all bytes were received by this program.
         package var agreedSamples: Int?
         /// The responses that contradicted the stored file since it was last confirmed.
-        var sightings: Sightings?
+        package var sightings: Sightings?
         /// The size of the closed ranges that the server sends although it refuses open ones.
         var closedSize: Int64?
 

@@ -56,6 +56,8 @@ package struct NewJob: Sendable {
     package var position: Int64
     /// Whether the server names the file, so that jobs of one list may have the same destination.
     package var isNamedByServer: Bool
+    /// Whether the file at the destination is known to be the right one, so that it gets no number.
+    package var isInPlace = false
 
     package init(
         key: String, url: String, destination: String, terms: String?, position: Int64,

@@ -1,7 +1,9 @@
+package import HTTPTypes
+package import ResumeFiles
 package import ResumeHTTP
 internal import Synchronization
 
-/// What the downloads of a run share about each origin.
+/// What the downloads of a run share about each origin, and about URLs that ask to wait for themselves alone.
 package final class OriginPaces: Sendable {
     private static let most = 1000
 
@@ -17,5 +19,13 @@ package final class OriginPaces: Sendable {
             if paces.count > Self.most { paces = paces.filter { !$0.value.isIdle } }
             return body(&paces[origin, default: OriginPace()])
         }
+    }
+
+    /// Records how long an origin asks to wait for all of its files, if it does, which is lengthened at random.
+    package func close(_ origin: String, asAskedBy head: HTTPResponse, on clock: StoreClock) {
+        let timing = ResponseTiming(head)
+        guard timing.holdsForOrigin, let seconds = timing.afterSeconds else { return }
+        let wait = RetryBudget.lengthened(.seconds(seconds), .random(in: 0...1))
+        with(origin) { $0.close(until: clock.now() + wait) }
     }
 }

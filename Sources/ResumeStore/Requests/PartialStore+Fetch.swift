@@ -69,7 +69,7 @@ extension DownloadStore {
         let destination = try Destination(checking: path)
         let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
-            waits: true)
+            waits: true, on: TransferQueue(of: self))
         let client = FetchClient<Body>(transfer: transfer, policy: policy, limit: .max, onProgress: onProgress)
         return try await transfer.run(client, retries: retries, send) { transfer, reused in
             let length = await transfer.partial.length

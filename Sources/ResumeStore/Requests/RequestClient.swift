@@ -36,10 +36,13 @@ package protocol RequestClient {
     /// Ends the request of a body that is not read.
     func cancel(_ body: Body)
 
-    /// Prepares the transfer for a response.
+    /// Judges a response, and changes nothing yet.
     ///
     /// `url` is the address that sent it, if that is known.
-    func receive(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict
+    func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict
+
+    /// Prepares the transfer for what follows a verdict.
+    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws
 
     /// Handles the verdict on a response; `held` is the state before it.
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
@@ -57,9 +60,6 @@ package protocol RequestClient {
 
     /// Called after some of the stored bytes were given up.
     mutating func gaveUp(_ bytes: Int64, because reason: Reason)
-
-    /// Records a decision.
-    func note(_ reason: Reason) async throws
 
     /// Called before a delay and the next request.
     func retries(after delay: Duration, because failure: any Error)
@@ -83,10 +83,12 @@ package protocol RequestClient {
 extension RequestClient {
     package func cancel(_ body: Body) {}
 
-    package func receive(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
-        let verdict = try await transfer.judge(head, to: plan, in: AnswerContext(sender: url))
+    package func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
+        try await transfer.judge(head, to: plan, in: AnswerContext(sender: url))
+    }
+
+    package func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
         try await transfer.follow(verdict, of: head)
-        return verdict
     }
 
     package mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {}
@@ -94,8 +96,6 @@ extension RequestClient {
     package mutating func renews(after head: HTTPResponse) async throws -> Bool { false }
 
     package mutating func discarded(because reason: Reason) {}
-
-    package func note(_ reason: Reason) async throws {}
 
     package func retries(after delay: Duration, because failure: any Error) {}
 
@@ -123,8 +123,10 @@ package enum RequestOutcome: Error {
     /// Send the same request again later.
     case retry(Reason, afterSeconds: Int64?, status: Int?)
     /// The server serves other downloads instead. Wait until one of them ends.
-    case crowded(Reason?, afterSeconds: Int64?)
-    /// The stored bytes are wrong. Discard them and restart.
+    case crowded(Reason?)
+    /// An origin that a redirect leads to asks to wait until a time.
+    case closed(String, until: Duration)
+    /// The stored bytes are wrong, or the response is. Restart beside them.
     case discard(Reason)
     /// The server sends an older version, of which bytes are stored. Request the rest of it.
     case wentBack

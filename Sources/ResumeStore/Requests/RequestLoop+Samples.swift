@@ -14,6 +14,27 @@ package struct SampleAnswer: Sendable {
         answer.trust = response.trust
         self.response = answer
     }
+
+    /// Compares the samples with other bytes.
+    ///
+    /// - Parameter read: Returns the other bytes of a range; nil if they need not be compared.
+    /// - Returns: The ranges that the server has sent, and the offset of the first difference; nil if there is none.
+    /// - Throws: The error of the closure.
+    package func compare(
+        with read: (Range<Int64>) async throws -> [UInt8]?
+    ) async throws -> (ranges: [Range<Int64>], difference: Int64?) {
+        var sentRanges: [Range<Int64>] = []
+        let parts = request.parts(of: response.body, after: head)
+        for range in request.ranges {
+            guard let sent = parts.lazy.compactMap({ $0.bytes(in: range) }).first else { continue }
+            sentRanges.append(range)
+            guard let other = try await read(range) else { continue }
+            if let offset = zip(other, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
+                return (sentRanges, range.lowerBound &+ Int64(offset))
+            }
+        }
+        return (sentRanges, nil)
+    }
 }
 
 extension RequestClient {
@@ -92,7 +113,7 @@ extension RequestLoop {
             return try await giveUp(reason)
         case (.differ(let reason), _): throw RequestOutcome.discard(reason)
         case (.unproved(let reason), _):
-            try await client.note(reason)
+            try await client.transfer.note(reason)
             throw RequestOutcome.askForWhole(reason)
         }
     }
@@ -100,7 +121,7 @@ extension RequestLoop {
     /// Gives up bytes that only another caller's digest proves, or requests the whole file beside the stored bytes.
     private mutating func giveUp(_ reason: Reason) async throws -> Bool {
         guard await client.transfer.isMarked else {
-            try await client.note(reason)
+            try await client.transfer.note(reason)
             throw RequestOutcome.askForWhole(reason)
         }
         client.gaveUp(try await client.transfer.dropMarked(because: reason), because: reason)
@@ -163,6 +184,7 @@ extension RequestLoop {
             case .send(let requests):
                 do {
                     for answer in try await client.answers(to: requests, send) {
+                        note(answer.head, from: answer.response.url?.origin)
                         try await take(answer, &course)
                     }
                 } catch {
@@ -188,22 +210,16 @@ extension RequestLoop {
         {
             throw RequestOutcome.askForWhole(reason)
         }
-        var compared: [Range<Int64>] = []
-        let parts = answer.request.parts(of: answer.response.body, after: answer.head)
-        for range in answer.request.ranges {
-            guard let sent = parts.lazy.compactMap({ $0.bytes(in: range) }).first else { continue }
-            compared.append(range)
-            let held: [UInt8]
+        let transfer = client.transfer
+        let (compared, difference) = try await answer.compare { range in
             do {
-                held = try await client.transfer.sample(range)
+                return try await transfer.sample(range)
             } catch let error as StoreError where error.code == .heldBytesDiffer {
                 // These bytes are damaged on disk. They are requested again before the delivery.
-                continue
-            }
-            if let offset = zip(held, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
-                return course.differ(at: range.lowerBound &+ Int64(offset))
+                return nil
             }
         }
+        if let difference { return course.differ(at: difference) }
         course.agree(on: compared, of: answer.request)
     }
 }

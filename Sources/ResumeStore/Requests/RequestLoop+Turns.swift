@@ -16,14 +16,7 @@ extension RequestLoop {
             let (origin, now) = (await client.transfer.origin, clock.now())
             switch origins.with(origin, { $0.enter(at: now) }) {
             case .go(let number): return Turn(origin: origin, number: number)
-            case .closed(let time):
-                let seconds = (time - now).components.seconds
-                let failure = ResponseFailure(.waitRequested(origin), afterSeconds: max(seconds, 1))
-                if origins.with(origin, { $0.isClosed(at: now, beyond: longestWait) }) {
-                    throw await client.exhausted(because: failure)
-                }
-                client.retries(after: time - now, because: failure)
-                try await pause(until: time)
+            case .closed(let time): try await wait(for: origin, until: time)
             case .full:
                 client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))
                 try await client.pausing {
@@ -33,6 +26,18 @@ extension RequestLoop {
                 }
             }
         }
+    }
+
+    /// Waits as long as an origin asks for, unless that is too long.
+    func wait(for origin: String, until time: Duration) async throws {
+        let (now, url) = (clock.now(), await client.transfer.caller.url.redacted)
+        let failure = ResponseFailure(.waitRequested(origin), afterSeconds: max((time - now).components.seconds, 1))
+        if origins.with(origin, { $0.isClosed(at: now, beyond: longestWait) }) {
+            origins.with(url) { $0.close(until: time) }
+            throw await client.exhausted(because: failure)
+        }
+        client.retries(after: time - now, because: failure)
+        try await pause(until: time)
     }
 
     /// Waits; the download gives its place to others if that takes long.

@@ -25,6 +25,8 @@ package struct RequestLoop<Client: RequestClient> {
     let origins: OriginPaces
     let clock: StoreClock
     let longestWait: Duration
+    /// The origin that the last response asks to leave alone for some time, with all of its files; nil if it does not.
+    private var closing: String?
     /// How often a refusal was attributed to the requests of other downloads.
     var timesYielded = 0
 
@@ -52,9 +54,11 @@ package struct RequestLoop<Client: RequestClient> {
         while await !client.transfer.isComplete {
             try Task.checkCancellation()
             let avoided = course.avoidsRange ?? (course.ranges.isPlain ? .rangeFailsRepeatedly : nil)
-            let plan = await client.transfer.plan(avoidsRange: avoided).limited(by: course.ranges)
+            let length = course.ranges.size == nil ? nil : await client.transfer.partial.representation?.completeLength
+            let plan = await client.transfer.plan(avoidsRange: avoided).limited(by: &course.ranges, of: length)
             let turn = try await takeTurn()
             let outcome: RequestOutcome
+            closing = nil
             do {
                 defer { origins.with(turn.origin) { $0.leave(turn.number) } }
                 // The next plan depends on what was learned.
@@ -71,52 +75,41 @@ package struct RequestLoop<Client: RequestClient> {
     private mutating func exchange(_ plan: Plan, _ turn: Turn, _ send: Send) async throws -> RequestOutcome {
         let response = try await send(&client, plan)
         let (head, body) = (response.head, response.body)
-        let status = head.status.code
-        if [403, 416, 429, 503].contains(status), await yields(to: turn, because: status) {
-            client.cancel(body)
-            return .crowded(Reason.status(of: head), afterSeconds: ResponseTiming(head).afterSeconds)
+        let (status, timing) = (head.status.code, ResponseTiming(head))
+        let sender = response.url?.origin ?? turn.origin
+        note(head, from: sender)
+        var isMoved = false
+        defer { if !isMoved { client.cancel(body) } }
+        let isOwnWait = timing.afterSeconds != nil && closing == nil
+        if [403, 416, 429, 503].contains(status), !isOwnWait, await yields(to: turn, because: status) {
+            origins.close(sender, asAskedBy: head, on: clock)
+            return .crowded(Reason.status(of: head))
         }
-        do {
-            if let outcome = try await outcome(of: response, to: plan) {
-                client.cancel(body)
-                return outcome
-            }
-        } catch {
-            client.cancel(body)
-            throw error
-        }
+        if let outcome = try await outcome(of: response, to: plan) { return outcome }
         let held = await client.transfer.partial
-        let verdict: Verdict
         furthest = max(furthest, held.length)
         let isConditional = plan.fields.contains(.ifRange)
-        do {
-            if try await client.transfer.goesBack(after: head) {
-                client.cancel(body)
-                return .wentBack
-            }
-            if head.status == .ok, !held.isEmpty,
-                case .append(let use) = try await client.transfer.judge(head, to: plan),
-                use.bodyStart == 0, course.ranges.closesBody(prefix: use.offset, isConditional: isConditional)
-            {
-                client.cancel(body)
-                course.closedBody()
-                return .renewed
-            }
-            verdict = try await client.receive(head, from: response.url, to: plan)
-            // Bytes that come again are neither a restart nor progress.
-            let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
-            if let use = verdict.continuation, !course.began(anew: isAnew) {
-                throw client.unstable(because: use.reason)
-            }
-            await client.judged(verdict, after: held)
-        } catch {
-            client.cancel(body)
-            throw error
+        if try await client.transfer.goesBack(after: head) { return .wentBack }
+        var verdict = try await client.judge(head, from: response.url, to: plan)
+        if head.status == .ok, !held.isEmpty, case .append(let use) = verdict, use.bodyStart == 0,
+            course.ranges.closesBody(prefix: use.offset, isConditional: isConditional)
+        {
+            course.closedBody()
+            return .renewed
         }
-        defer { if !verdict.usesBody { client.cancel(body) } }
-        if verdict.usesBody { origins.with(turn.origin) { $0.serves(turn.number) } }
+        // Another file was refused in the same way without a range.
+        if case .askForWhole(let reason) = verdict, origins.with(turn.origin, { $0.refusals.contains(reason.code) }) {
+            verdict = .refuse(reason: reason)
+        }
+        try await client.follow(verdict, of: head)
+        // Bytes that come again are neither a restart nor progress.
+        let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
+        if let use = verdict.continuation, !course.began(anew: isAnew) { throw client.unstable(because: use.reason) }
+        await client.judged(verdict, after: held)
         switch verdict {
         case .append, .startOver, .startRange:
+            isMoved = true
+            origins.with(turn.origin) { $0.serves(turn.number) }
             let start = verdict.replaces ? 0 : held.length
             let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
             if case .body(let received, _) = outcome {
@@ -135,8 +128,21 @@ package struct RequestLoop<Client: RequestClient> {
             return .askForWhole(reason)
         case .retry(let reason, let seconds):
             return .retry(reason, afterSeconds: seconds, status: head.status.code)
-        case .refuse(let reason): return try await client.refused(by: head, body, because: reason)
+        case .refuse(let reason):
+            do {
+                return try await client.refused(by: head, body, because: reason)
+            } catch {
+                if course.avoidsRange?.code == reason.code {
+                    origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) }
+                }
+                throw error
+            }
         }
+    }
+
+    /// Notes whether all files of an origin have to wait.
+    mutating func note(_ head: HTTPResponse, from origin: String?) {
+        if ResponseTiming(head).holdsForOrigin { closing = origin }
     }
 
     /// Asks whether the stored bytes may be continued with what a response came from.
@@ -153,10 +159,10 @@ package struct RequestLoop<Client: RequestClient> {
         case .judge: return nil
         case .omitCondition: return .renewed
         case .compareSamples(let reason):
-            try await client.note(reason)
+            try await client.transfer.note(reason)
             return .renewed
         case .requestWhole(let reason):
-            try await client.note(reason)
+            try await client.transfer.note(reason)
             return .askForWhole(reason)
         }
     }
@@ -165,8 +171,8 @@ package struct RequestLoop<Client: RequestClient> {
     private mutating func learn(
         from head: HTTPResponse, to plan: Plan, received: Int64, _ isConditional: Bool
     ) async throws {
-        if case .range(let range) = plan, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields) {
-            course.ranges.sent(last - first + 1, of: range.end.map { $0 - range.start })
+        if case .range = plan, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields) {
+            course.ranges.sent(last - first + 1)
             try await client.transfer.noteClosed(course.ranges.acceptedSize)
         } else if received == 0 {
             course.ranges.endedInPrefix(isConditional: isConditional)
@@ -183,16 +189,12 @@ package struct RequestLoop<Client: RequestClient> {
             }
             if await client.transfer.isComplete { return }
             if received == 0, let failure, client.noAnswer(failure) != nil, await yields() {
-                return try await follow(.crowded(nil, afterSeconds: nil), of: plan)
+                return try await follow(.crowded(nil), of: plan)
             }
             try await follow(
                 .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
-        case .crowded(let reason, let seconds):
+        case .crowded(let reason):
             let origin = await client.transfer.origin
-            if let seconds {
-                let wait = RetryBudget.lengthened(.seconds(seconds), .random(in: 0...1))
-                origins.with(origin) { $0.close(until: clock.now() + wait) }
-            }
             client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin, reason)))
         case .askForWhole(let reason):
             let wasPlain = course.ranges.isPlain
@@ -207,12 +209,13 @@ package struct RequestLoop<Client: RequestClient> {
                 .retry(afterSeconds: seconds, failedRange: failedRange),
                 because: ResponseFailure(reason, status: status, afterSeconds: seconds))
         case .discard(let reason):
-            // Discard first, so that no later transfer uses these bytes if this was the last attempt.
-            try await client.transfer.discard(reason: reason)
+            // First, so that no later transfer uses these bytes if this was the last attempt.
+            try await client.transfer.startBeside(because: reason)
             try await restart(because: reason)
             client.discarded(because: reason)
+        case .closed(let origin, let time): try await wait(for: origin, until: time)
         case .wentBack: try await restart(because: .olderVersion)
-        case .renewed: break
+        case .renewed: try await follow(.renewed, because: ResponseFailure(.endedEarly))
         }
     }
 
@@ -231,19 +234,23 @@ package struct RequestLoop<Client: RequestClient> {
         let isUnreachable = client.noAnswer(failure) == .unreachable
         let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
         let action = isGivenUp ? .giveUp : course.next(after: outcome, at: moment)
-        let asked = (failure as? ResponseFailure)?.afterSeconds
+        let isFailure = if case .body(1..., failed: false) = outcome { false } else { true }
         origins.with(origin) { pace in
             if course.budget.hasProgressed { pace.works = true }
-            if case .wait(let delay) = action, asked != nil { pace.close(until: now + delay) }
             if case .wait(let delay) = action, isUnreachable { pace.failedToConnect(until: now + delay) }
             if action == .giveUp, isUnreachable { pace.isGivenUp = true }
-            // Other downloads end as well, instead of asking.
-            if action == .giveUp, let asked { pace.close(until: now + .seconds(asked)) }
+        }
+        if let asked = (failure as? ResponseFailure)?.afterSeconds {
+            // Other downloads wait or end as well, instead of asking.
+            let end = if case .wait(let delay) = action { now + delay } else { now + .seconds(asked) }
+            for place in [closing, await client.transfer.caller.url.redacted] {
+                if let place { origins.with(place) { $0.close(until: end) } }
+            }
         }
         switch action {
         case .askAgain: return
         case .wait(let delay):
-            client.retries(after: delay, because: failure)
+            if isFailure { client.retries(after: delay, because: failure) }
             try await pause(until: now + delay)
         case .giveUp: throw await client.exhausted(because: failure)
         case .unstable: throw client.unstable(because: (failure as? ResponseFailure)?.reason ?? .endedEarly)

@@ -1,9 +1,26 @@
-internal import HTTPTypes
+package import HTTPTypes
 internal import ResumeFiles
 package import ResumeHTTP
+internal import ResumeSQLite
 
 /// What is remembered of responses that brought no bytes of the stored file.
 extension Transfer {
+    /// Ends a body.
+    ///
+    /// A `Content-Digest` is not compared here: if it does not match the body, call ``discard(reason:)`` instead.
+    ///
+    /// - Parameter ending: How the body ended.
+    /// - Returns: Whether every byte of the complete length is stored now.
+    /// - Throws: ``StoreError``
+    public func endBody(_ ending: BodyEnding) async throws -> Bool {
+        do {
+            return try await endBody(ending, isDelivered: false)
+        } catch is RequestOutcome {
+            // The body was too short to be believed.
+            return false
+        }
+    }
+
     /// Records a decision about the stored bytes, to be shown to people.
     package func note(_ reason: Reason) async throws {
         try await disk?.record(.refused, key: entry.key, reason: reason, bytes: held)
@@ -37,5 +54,65 @@ extension Transfer {
             try connection.setClosed(id: id, generation: generation, size: size)
         }
         entry.closedSize = size
+    }
+
+    /// Records the complete length of a representation, if it was unknown.
+    func learn(_ representation: Representation) async throws {
+        guard entry.representation?.completeLength == nil, let length = representation.completeLength else { return }
+        try claim()
+        try await learnLength(length)
+    }
+
+    /// Records the digest that the server sends, if it has sent none before.
+    func learn(digestOf representation: Representation) async throws {
+        guard entry.representation?.reprDigest == nil, let digest = representation.reprDigest else { return }
+        let (id, generation) = (entry.id, entry.generation)
+        try await disk?.write { connection in
+            _ = try connection.run(
+                "UPDATE download SET repr_digest = ? WHERE id = ? AND generation = ?", digest, id,
+                generation)
+        }
+        entry.representation?.reprDigest = digest
+    }
+
+    func learnLength(_ length: Int64) async throws {
+        let (id, generation) = (entry.id, entry.generation)
+        try await disk?.write { connection in
+            try connection.learnLength(id: id, generation: generation, length: length)
+        }
+        entry.representation?.completeLength = length
+        readable.learn(totalLength: entry.totalBytes)
+    }
+
+    /// Performs the first half of ``receive(_:to:)``: discards nothing yet, so that the engine can still reject the
+    /// response.
+    package func judge(
+        _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
+    ) throws -> Verdict {
+        try requireOpen()
+        guard main.course(\.isAtBorder) != true else {
+            throw StoreError(
+                .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
+        }
+        main.endBody()
+        var context = context
+        (context.url, context.sightings, context.day) = (caller.url, entry.sightings, WallClock.day)
+        let held = partial
+        context.isRestart = caller.isRestart
+        context.replaced = caller.doubt?.replaced ?? (held.isEmpty ? caller.left : nil)
+        context.sender = context.sender ?? caller.answer.flatMap { try? DownloadURL($0.address) }
+        if !held.isEmpty { context.home = entry.requester.resource.flatMap { try? DownloadURL($0.address) } }
+        var verdict = Verdict(for: response, to: plan, held: held, policy: policy, in: context)
+        if passesOn {
+            verdict = verdict.withoutPrefix
+        } else if caller.standing == .moved {
+            // The prefix is of another resource, or was not sent over this kind of connection.
+            verdict = verdict.replacing(by: response)
+        }
+        if verdict.replaces {
+            context.replaced = context.replaced ?? held
+            caller.doubt = verdict.continuation?.representation.completeLength == nil ? context : nil
+        }
+        return verdict
     }
 }

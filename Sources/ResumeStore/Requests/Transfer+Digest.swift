@@ -6,13 +6,13 @@ internal import ResumeSQLite
 extension Transfer {
     /// Whether bytes go on only because of the digest that the caller names.
     package var isUnderDigest: Bool {
-        policy.hasDigest && (caller.standing == .underDigest || isMarked) && caller.proved != policy.digest
+        (caller.standing == .underDigest || isMarked) && policy.hasDigest && caller.proved != policy.digest
     }
 
     /// Whether stored bytes carry the mark of a digest.
     ///
     /// Readers do not get them, since they may be wrong for every caller.
-    package var isMarked: Bool { entry.chunks.contains { $0.mark != nil && ($0.length > 0 || held > $0.offset) } }
+    package var isMarked: Bool { entry.chunks.isMarked(upTo: held) }
 
     /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.
     func beginMarked() async throws {
@@ -59,9 +59,14 @@ extension Transfer {
     }
 
     /// Continues with a new blob if the stored bytes were found not to have the digest that the caller still names.
-    func insists(on isOfOneAnswer: Bool) async throws -> Bool {
+    ///
+    /// - Parameter isOfOneAnswer: Whether one response of this run has brought all bytes, so that they are new.
+    /// - Returns: Whether it does.
+    /// - Throws: ``StoreError``
+    package func insists(on isOfOneAnswer: Bool) async throws -> Bool {
         guard let digest = policy.digest, !isOfOneAnswer, try await refusedDigest == digest else { return false }
-        try await fetchAgainBeside(because: .digestInsisted)
+        try await note(.digestInsisted)
+        try await takeOwnVariant()
         return true
     }
 
@@ -81,6 +86,11 @@ extension Transfer {
         }
         prove(by: digest)
     }
+}
+
+extension [Entry.Chunk] {
+    /// Whether bytes carry the mark of a digest; the last part may have grown to an end.
+    func isMarked(upTo end: Int64) -> Bool { contains { $0.mark != nil && ($0.length > 0 || end > $0.offset) } }
 }
 
 extension Reason {

@@ -16,13 +16,15 @@ extension Transfer {
         _ head: HTTPResponse, from url: DownloadURL?, trust: ServerTrust? = nil, isConfirmed: Bool = false
     ) -> ResourceVerdict {
         guard [200, 203, 206, 416].contains(head.status.code) else { return .same }
-        let answer = Provenance(caller.identity, at: caller.url, from: url, trust: trust, identityKey)
+        let answer = answer(from: url, trust)
         caller.answer = answer
         guard !partial.isEmpty || partial.hasAllBytes, entry.agreedSamples != 0 else { return .same }
         let announced = HTTPDigest(field: Representation(fields: head.headerFields).reprDigest)
         let isEqual = announced != nil && announced == HTTPDigest(field: entry.representation?.reprDigest)
+        var known = entry.requester.resource ?? earlierResource(beside: answer)
+        known.hidePath(identityKey)
         let verdict = ResourceVerdict(
-            held: entry.requester.resource ?? earlierResource(beside: answer), answer: answer,
+            held: known, answer: answer,
             .init(hasDigest: policy.hasDigest, isRenewed: caller.isRenewed, isConfirmed: isConfirmed || isEqual))
         caller.standing =
             switch verdict {
@@ -31,6 +33,17 @@ extension Transfer {
             case .compareSamples, .ownEntry: .moved
             }
         return verdict
+    }
+
+    private func answer(from url: DownloadURL?, _ trust: ServerTrust?) -> Provenance {
+        Provenance(caller.identity, at: caller.url, from: url, trust: trust, identityKey)
+    }
+
+    /// Whether a response comes from what a delivered file came from, as far as that is recorded.
+    package func isResource(of file: DeliveredFile, from url: DownloadURL?, _ trust: ServerTrust?) -> Bool {
+        guard let known = file.resource else { return true }
+        let answer = answer(from: url, trust)
+        return (known.code, known.trust) == (answer.code, answer.trust)
     }
 
     /// Returns what bytes of an earlier release came from, as far as their row can tell.
@@ -56,6 +69,17 @@ extension Transfer {
             return
         }
         try await setRequester(requester(for: entry.representation), url: caller.url.redacted)
+    }
+
+    /// Whether an origin has sent bytes of this entry, or of a delivered file, over connections with a trusted
+    /// certificate, so that another certificate is a failure for now.
+    package func hasTrusted(_ origin: String) async throws -> Bool {
+        if let known = entry.requester.resource, known.trust.isTrusted,
+            [caller.url.origin, known.origin].contains(origin)
+        {
+            return true
+        }
+        return try await disk?.read { connection in try connection.hasTrusted(origin) } ?? false
     }
 
     /// Continues the same download with another URL or other header fields.

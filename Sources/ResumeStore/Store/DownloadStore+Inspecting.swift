@@ -39,7 +39,7 @@ extension DownloadStore {
     public func setPinned(_ isPinned: Bool, for download: some DownloadKeyConvertible) async throws -> Bool {
         let key = download.downloadKey.rawValue
         return try await write { connection in
-            try connection.run("UPDATE download SET pinned = ? WHERE key = ?", .flag(isPinned), .text(key)) > 0
+            try connection.run("UPDATE download SET pinned = ? WHERE key = ?", isPinned, key) > 0
         }
     }
 

@@ -127,7 +127,7 @@ package final class JobBoard: Sendable {
         try await store.read { [queue] connection in
             var now = try connection.job(job.id, in: queue)
             now?.receivedBytes = try connection.entry(named: job.key)?.receivedBytes ?? 0
-            return (try connection.later(than: job, in: queue).compactMap(\.self), now)
+            return (try connection.later(than: job, in: queue), now)
         }
     }
 
@@ -213,7 +213,7 @@ extension DownloadStore {
             """
         try await write { connection in
             for row in rows {
-                try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", .integer(row.id))
+                try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", row.id)
             }
         }
     }
@@ -250,6 +250,6 @@ extension Connection {
             """
             SELECT max(list) FROM (SELECT max(list) AS list FROM queued WHERE queue = ?1 AND state <> 'failed'
                 UNION ALL SELECT list FROM queued WHERE id = (SELECT max(id) FROM queued))
-            """, .integer(queue))
+            """, queue)
     }
 }

@@ -72,13 +72,10 @@ extension DownloadStore {
     /// Returns the number of bytes that the collector removed since a download last ran, and clears it.
     package func takeEvictedBytes(of key: String, in queue: QueueLease) async throws -> Int64 {
         // Most downloads have lost nothing, and need no commit.
-        guard let bytes = try await evictedBytes(in: queue, key: key), bytes > 0 else { return 0 }
+        let evicted = try await read { connection in try connection.evictedBytes(in: queue.id, key: key) }
+        guard let bytes = evicted[key], bytes > 0 else { return 0 }
         try await write { connection in try connection.forgetEviction(of: key, in: queue.id) }
         return bytes
-    }
-
-    private func evictedBytes(in queue: QueueLease, key: String) async throws -> Int64? {
-        try await read { connection in try connection.evictedBytes(in: queue.id, key: key)[key] }
     }
 
     /// Returns the number of bytes that the collector removed of a download, if that was the last event of the

@@ -114,14 +114,7 @@ public final class DownloadStore: Sendable {
         durability: Connection.CommitDurability = .process,
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
-        try StoreError.refuseForkedChild()
-        do {
-            return try await database.withConnection { connection in
-                try write(with: connection, durability: durability, body)
-            }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+        try await withConnection { connection in try write(with: connection, durability: durability, body) }
     }
 
     /// Runs ``write(durability:_:)`` on the calling thread, which is blocked.
@@ -130,10 +123,30 @@ public final class DownloadStore: Sendable {
     func writeNow<Result: Sendable>(
         durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
+        try withConnectionNow { connection in try write(with: connection, durability: durability, body) }
+    }
+
+    /// Runs a closure with the connection, then returns to the caller's executor.
+    ///
+    /// The optimizer of Swift 6.3 loses the isolation of a function that it specializes, and then removes the return to
+    /// that executor if the result is empty or large: a transfer continued on the queue of the database.
+    @_optimize(none)
+    private func withConnection<Result: Sendable>(
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) async throws -> Result {
         try StoreError.refuseForkedChild()
-        return try StoreError.wrapping {
-            try database.withConnectionNow { try write(with: $0, durability: durability, body) }
+        do {
+            return try await database.withConnection(body)
+        } catch {
+            throw StoreError(wrapping: error)
         }
+    }
+
+    private func withConnectionNow<Result: Sendable>(
+        _ body: @Sendable (borrowing Connection) throws -> Result
+    ) throws -> Result {
+        try StoreError.refuseForkedChild()
+        return try StoreError.wrapping { try database.withConnectionNow(body) }
     }
 
     private func write<Result>(
@@ -199,7 +212,8 @@ public final class DownloadStore: Sendable {
         if reader !== database { await reader.close() }
     }
 
-    /// Runs ``read(_:)`` with a connection of ``reader()``.
+    /// Runs ``read(_:)`` with a connection of ``reader()``; not specialized for the reason of ``withConnection(_:)``.
+    @_optimize(none)
     func read<Result: Sendable>(
         from database: Database, _ body: @Sendable (borrowing Connection) throws -> Result
     ) async throws -> Result {
@@ -219,27 +233,13 @@ public final class DownloadStore: Sendable {
     ///
     /// - Throws: ``StoreError``.
     func readNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
-        try StoreError.refuseForkedChild()
-        return try StoreError.wrapping {
-            try database.withConnectionNow { connection in
-                try connection.transaction(.deferred) { try body(connection) }
-            }
-        }
+        try withConnectionNow { connection in try connection.transaction(.deferred) { try body(connection) } }
     }
 
     /// Runs ``read(_:)`` to completion even if the task is cancelled, for what is needed after a cancellation.
     ///
     /// - Throws: ``StoreError``.
-    func readToEnd<Result: Sendable>(
-        _ body: @Sendable (borrowing Connection) throws -> Result
-    ) async throws -> Result {
-        try StoreError.refuseForkedChild()
-        do {
-            return try await database.withConnection { connection in
-                try connection.transaction(.deferred) { try body(connection) }
-            }
-        } catch {
-            throw StoreError(wrapping: error)
-        }
+    func readToEnd<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+        try await withConnection { connection in try connection.transaction(.deferred) { try body(connection) } }
     }
 }

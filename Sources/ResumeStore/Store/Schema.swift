@@ -55,7 +55,7 @@ package enum Schema {
         try connection.checkpoint(.passive)
         if let tell, let last {
             let count = try connection.count("SELECT count(*) FROM download")
-            tell(try connection.integer("SELECT count(*) FROM download WHERE id <= ?", .integer(last)) ?? count, count)
+            tell(try connection.integer("SELECT count(*) FROM download WHERE id <= ?", last) ?? count, count)
         }
         return last
     }

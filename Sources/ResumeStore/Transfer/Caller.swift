@@ -17,6 +17,12 @@ struct Caller: Sendable {
     var standing = Standing.same
     /// Whether URL or fields were renewed since the download was opened.
     var isRenewed = false
+    /// Whether the caller restarts the download, whatever the server sends.
+    var isRestart = false
+    /// What a body of unknown length is judged by when it ends; nil if its length was known.
+    var doubt: AnswerContext?
+    /// What was left in its entry until its replacement is delivered; nil if nothing was.
+    var left: HeldPartial?
     /// The digest that all stored bytes were found to have.
     var proved: HTTPDigest?
 

@@ -27,17 +27,7 @@ extension DownloadStore {
             destination: try path.map { try Destination(checking: $0) }, waits: waits, on: TransferQueue(of: self))
     }
 
-    /// Opens a download whose destination was checked before.
-    package func open(
-        _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
-        policy: ResumePolicy = ResumePolicy(), destination: Destination, waits: Bool = true
-    ) async throws -> Transfer {
-        try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
-            waits: waits, on: TransferQueue(of: self))
-    }
-
-    /// Opens a download that runs on a queue of the caller.
+    /// Opens a download that runs on a queue of the caller, and whose destination was checked before.
     package func open(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
         destination: Destination?, waits: Bool, on queue: isolated TransferQueue
@@ -93,7 +83,7 @@ extension DownloadStore {
                 lease, keyLease, name: name, variant: variant, selection, for: caller, on: queue)
             guard let transfer = adopted else { continue }
             try await transfer.noteDestination()
-            try await transfer.discardUnwantedCoding()
+            try await transfer.leaveUnwantedCoding()
             return transfer
         }
         throw StoreError(
@@ -192,7 +182,7 @@ extension DownloadStore {
                 _ = try connection.checkpoint(entry.part, received: growth.end, durable: 0, blocks: growth.blocks)
             }
             if entry.state == .complete, trusted.chunks.contiguousEnd != entry.totalBytes {
-                try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", .integer(entry.id))
+                try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", entry.id)
             }
             let lost = entry.receivedBytes - trusted.chunks.heldBytes
             if lost > 0 {

@@ -95,7 +95,7 @@ public final class MemoryStore: PartialStore {
             .memory(self), name: name, caller: caller, entry: held.entry, blob: held.blob, access: access)
         // A caller that was cancelled while it got the lease releases it for the next one.
         try Task.checkCancellation()
-        try await transfer.discardUnwantedCoding()
+        try await transfer.leaveUnwantedCoding()
         return transfer
     }
 

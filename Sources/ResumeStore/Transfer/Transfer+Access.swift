@@ -1,4 +1,3 @@
-package import HTTPTypes
 internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
@@ -53,71 +52,7 @@ extension Transfer {
     func leaveForeignEntry() async throws {
         let isOther = caller.standing == .moved && !partial.isEmpty && !passesOn
         guard isOther || access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else { return }
-        _ = try await takeOwnVariant()
-    }
-
-    /// Leaves the stored bytes in their entry until their replacement is delivered, and continues beside them.
-    ///
-    /// Bytes without a validator, which nothing can continue, are kept once only.
-    func leaveReplaced() async throws {
-        guard let disk, isClaimed, access != .foreign, receivedBytes > 0 else { return }
-        let (old, name) = (entry, key)
-        let isFirst = try await disk.read { connection in
-            try connection.variants(of: name).allSatisfy {
-                $0.id == old.id || $0.requester.code != old.requester.code
-            }
-        }
-        guard isFirst || old.representation?.validator != nil else { return }
-        // All of them stay, also those for which a commit was due later.
-        try checkpoint()
-        do {
-            _ = try await takeOwnVariant()
-        } catch let error as StoreError where error.code == .inUse {
-            // All variants are in use or pinned: the replacement takes the place of the old bytes.
-            return
-        }
-        guard old.isPinned else { return }
-        let id = entry.id
-        try await disk.write { connection in
-            _ = try connection.run(
-                "UPDATE download SET pinned = id = ?1 WHERE id IN (?1, ?2)", .integer(id), .integer(old.id))
-        }
-        entry.isPinned = true
-    }
-
-    /// Continues with older bytes of the representation that the server sends now, if they are stored.
-    ///
-    /// - Returns: Whether there are any, so that the rest of them is requested.
-    package func goesBack(after response: HTTPResponse) async throws -> Bool {
-        guard let disk, isClaimed, access != .foreign, !partial.isEmpty,
-            response.status == .ok || response.status == .partialContent,
-            let validator = Representation(announcedBy: response).validator,
-            validator != entry.representation?.validator
-        else { return false }
-        let (current, name, folder) = (entry, key, disk.folder)
-        let older: Fresh? = try await disk.read { connection in
-            for variant in try connection.variants(of: name) where variant.id != current.id {
-                guard variant.requester.code == current.requester.code,
-                    let entry = try connection.entry(id: variant.id), entry.representation?.validator == validator,
-                    entry.receivedBytes > 0, let lease = try Lease.take(variant.id, in: folder)
-                else { continue }
-                return Fresh(entry: entry, lease: lease)
-            }
-            return nil
-        }
-        guard let older else { return false }
-        try checkpoint()
-        try? await sync.finish()
-        guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
-        main.stop()
-        (lease, entry) = (older.lease, recovered.entry)
-        (damage, isSpliced, uncompared) = (recovered.damage, nil, 0)
-        begin(with: recovered.blob)
-        if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
-        access = .granted
-        if isMarked { readable.withhold() } else { readable.grant() }
-        try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
-        return true
+        try await takeOwnVariant()
     }
 
     /// Requires the server to confirm the bytes although they belong to this caller.
@@ -149,18 +84,9 @@ extension Transfer {
         try await store.write { connection in try connection.refuse(digest, id: id, generation: generation) }
     }
 
-    /// Continues with an empty variant beside the current entry.
-    package func fetchAgainBeside(because reason: Reason) async throws {
-        try await note(reason)
-        let own = try await takeOwnVariant()
-        if !own.isEmpty || own.hasAllBytes { try await discard(reason: reason) }
-    }
-
-    /// Leaves the entry to the caller that it was fetched for, and continues with a separate variant of the same
+    /// Leaves the entry to the caller that it was fetched for, and continues with a separate, empty variant of the same
     /// download.
-    ///
-    /// - Returns: The stored bytes of that variant; none if it is new.
-    func takeOwnVariant() async throws -> HeldPartial {
+    func takeOwnVariant() async throws {
         try claim()
         try? await sync.finish()
         if let memory {
@@ -178,42 +104,65 @@ extension Transfer {
         begin(with: nil)
         access = .granted
         readable.grant()
-        return partial
     }
 }
 
 extension DownloadStore {
     /// Creates an entry for another variant of a download.
     ///
-    /// If the limit of variants is reached, reuses the least recently used one that is neither in use nor pinned.
+    /// If the limit of variants is reached, it replaces one that is neither in use nor pinned: an empty one, or the
+    /// least recently used.
     ///
     /// - Throws: ``StoreError`` with `inUse` if all of them are in use or pinned.
     fileprivate func claimVariant(
         of name: String, selection: RangeSelection?, for caller: Caller
     ) async throws -> Fresh {
         let folder = folder
-        let claimed: Fresh? = try await writeEntry { connection in
-            let variants = try connection.variants(of: name).map(\.number)
-            for number in (1...Variant.most) where !variants.contains(number) {
+        let claimed: (own: Fresh, blobs: [BlobName], lost: [Event])? = try await writeEntry { connection in
+            let variants = Array(try connection.variants(of: name).reversed())
+            let free = (1...Variant.most).filter { number in !variants.contains { $0.number == number } }
+            let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
+            for number in free + known.map(\.number) {
+                let key = Variant.key(name, number)
+                var (blobs, lost) = ([BlobName](), [Event]())
+                if let old = try connection.entry(key: key) {
+                    // A caller's own key may look like that of a variant.
+                    guard old.variant == number, !old.isPinned, let lease = try Lease.take(old.id, in: folder) else {
+                        continue
+                    }
+                    blobs = try withExtendedLifetime(lease) { try connection.remove(old) }
+                    if old.receivedBytes > 0 {
+                        lost = [
+                            Event(
+                                key: key, at: WallClock.milliseconds, kind: .evicted, reason: .tooManyVariants,
+                                bytes: old.receivedBytes)
+                        ]
+                        try lost.forEach { try connection.record($0) }
+                    }
+                }
                 let id = try connection.claim(
-                    key: Variant.key(name, number), variant: number, url: caller.url.redacted, selection: selection,
+                    key: key, variant: number, url: caller.url.redacted, selection: selection,
                     destination: caller.destination?.path, now: WallClock.milliseconds)
-                // A caller's own key may look like that of a variant.
                 guard let id, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id)
                 else {
                     continue
                 }
-                return Fresh(entry: entry, lease: lease)
-            }
-            for number in variants.reversed() {
-                guard let entry = try connection.entry(key: Variant.key(name, number)), !entry.isPinned,
-                    let lease = try Lease.take(entry.id, in: folder)
-                else { continue }
-                return Fresh(entry: entry, lease: lease)
+                return (Fresh(entry: entry, lease: lease), blobs, lost)
             }
             return nil
         }
         guard let claimed else { throw StoreError.inUse(name) }
-        return claimed
+        try removeBlobs(claimed.blobs)
+        if !claimed.lost.isEmpty {
+            var report = RemovalReport()
+            report.removed = claimed.lost
+            await tell(of: report)
+        }
+        return claimed.own
     }
+}
+
+extension Reason {
+    static let tooManyVariants = Reason(
+        "too-many-variants", "newer data of the same download needed a place, and this was the least recently used")
 }

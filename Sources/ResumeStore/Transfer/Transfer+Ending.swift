@@ -13,17 +13,6 @@ extension Transfer {
         case cut
     }
 
-    /// Ends a body.
-    ///
-    /// A `Content-Digest` is not compared here: if it does not match the body, call ``discard(reason:)`` instead.
-    ///
-    /// - Parameter ending: How the body ended.
-    /// - Returns: Whether every byte of the complete length is stored now.
-    /// - Throws: ``StoreError``
-    public func endBody(_ ending: BodyEnding) async throws -> Bool {
-        try await endBody(ending, isDelivered: false)
-    }
-
     /// Implements ``endBody(_:)``.
     ///
     /// - Parameters:
@@ -31,13 +20,15 @@ extension Transfer {
     ///   - isDelivered: Whether the file is delivered next. A file so short that it may be lost with the process is
     ///     then not recorded first.
     /// - Returns: Whether every byte is stored now.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``; an error of the request loop if the file is so short that the response is not believed.
     package func endBody(_ ending: BodyEnding, isDelivered: Bool) async throws -> Bool {
         try requireOpen()
         let isAtBorder = main.isAtBorder
         main.bodyEnded()
         let body = main.endBody()
+        if let body, body.exceedsFile { try await refuseSurplus(of: body) }
         if let length = body?.completeLength(isCut: ending == .cut), entry.representation?.completeLength == nil {
+            try await requireBelievable(length)
             try await learnLength(length)
         }
         if body?.hasComparedHeld == true { try await grantAccess() }
@@ -132,7 +123,9 @@ extension Transfer {
         if receivedBytes > 0 { try? await synchronize() }
         // A sync may have become due in the meantime. After this call nothing more is written for this transfer.
         try? await sync.finish()
-        guard receivedBytes == 0, !hasAllBytes, !entry.isPinned, entry.sightings == nil else { return }
+        // The old data has the pin as well.
+        let isPinned = entry.isPinned && !(caller.isRestart && entry.representation == nil)
+        guard receivedBytes == 0, !hasAllBytes, !isPinned, entry.sightings == nil else { return }
         let (store, entry) = (try store, entry)
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)

@@ -8,7 +8,7 @@ extension Transfer {
     func startOver(with representation: Representation, reason: Reason) async throws {
         let replaced = receivedBytes
         try await leaveForeignEntry()
-        try await leaveReplaced()
+        _ = try await leaveReplaced()
         if beginInMemory(with: representation) { return }
         if try beginBrief(with: representation, reason: reason) { return }
         try claim()
@@ -44,22 +44,6 @@ extension Transfer {
         try await grantAccess()
     }
 
-    /// Records what a continuation says about the representation, which is the complete length if it was unknown.
-    func learn(_ representation: Representation) async throws {
-        guard entry.representation?.completeLength == nil, let length = representation.completeLength else { return }
-        try claim()
-        try await learnLength(length)
-    }
-
-    func learnLength(_ length: Int64) async throws {
-        let (id, generation) = (entry.id, entry.generation)
-        try await disk?.write { connection in
-            try connection.learnLength(id: id, generation: generation, length: length)
-        }
-        entry.representation?.completeLength = length
-        readable.learn(totalLength: entry.totalBytes)
-    }
-
     /// Records when the server first reported that the resource does not exist.
     ///
     /// The stored bytes are kept for a while, since such a response may be a temporary mistake.
@@ -81,7 +65,10 @@ extension Transfer {
         try claim()
         // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
         let isOther = access == .foreign || caller.standing == .moved && !isAdopted
-        if isOther, !passesOn, try await takeOwnVariant().isEmpty { return try await note(reason) }
+        if isOther, !passesOn {
+            try await takeOwnVariant()
+            return try await note(reason)
+        }
         try? await sync.finish()
         let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
@@ -90,10 +77,10 @@ extension Transfer {
         begin(with: nil)
     }
 
-    /// Discards encoded bytes if the caller requests the unencoded file, even if they are complete.
-    func discardUnwantedCoding() async throws {
+    /// Continues without encoded bytes if the caller requests the unencoded file, even if they are complete.
+    func leaveUnwantedCoding() async throws {
         guard !policy.accepts(coding: entry.representation?.contentCoding) else { return }
-        try await discard(reason: .codedHeld)
+        try await startBeside(because: .codedHeld)
     }
 
     /// Records that stored bytes are wrong, and continues with the parts that remain.
@@ -177,7 +164,7 @@ extension Transfer {
         if isClaimed {
             try await store.write { connection in
                 _ = try connection.run(
-                    "UPDATE download SET destination = ? WHERE id = ?", .text(destination.path), .integer(id))
+                    "UPDATE download SET destination = ? WHERE id = ?", destination.path, id)
             }
         }
         entry.destination = destination.path

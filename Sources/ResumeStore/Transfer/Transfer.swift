@@ -112,7 +112,7 @@ public actor Transfer {
     package var partial: HeldPartial {
         var partial = entry.held(upTo: held, access)
         partial.isUnderDigest = isUnderDigest
-        partial.isUnproved = partial.isUnproved || policy.digest == nil && isMarked
+        partial.isUnproved = partial.isUnproved || isMarked && policy.digest == nil
         return partial
     }
 
@@ -151,25 +151,6 @@ public actor Transfer {
         return verdict
     }
 
-    /// Performs the first half of ``receive(_:to:)``: discards nothing yet, so that the engine can still reject the
-    /// response.
-    package func judge(
-        _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
-    ) throws -> Verdict {
-        try requireOpen()
-        guard main.course(\.isAtBorder) != true else {
-            throw StoreError(
-                .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
-        }
-        main.endBody()
-        var context = context
-        (context.url, context.sightings, context.day) = (caller.url, entry.sightings, WallClock.day)
-        let verdict = Verdict(for: response, to: plan, held: partial, policy: policy, in: context)
-        if passesOn { return verdict.withoutPrefix }
-        // The prefix is of another resource, or was not sent over this kind of connection.
-        return caller.standing == .moved ? verdict.replacing : verdict
-    }
-
     /// Performs the second half of ``receive(_:to:)``.
     package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
@@ -187,6 +168,7 @@ public actor Transfer {
             } else {
                 try await leaveOwnerless()
                 try await recordResource()
+                try await learn(digestOf: continuation.representation)
                 try beginBody(continuation, of: response)
                 // The server sends these bytes to this caller too.
                 readable.grant()

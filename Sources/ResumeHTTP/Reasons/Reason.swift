@@ -91,7 +91,7 @@ extension Reason {
     package static let sentAgain = Reason(
         "sent-again", "the file is sent from its first byte again, and compared with what was passed on")
 
-    static let prefixKept = Reason(
+    package static let prefixKept = Reason(
         "prefix-kept", "the server sent the whole file again, unchanged; the stored bytes are compared and kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {

@@ -1,0 +1,136 @@
+package import HTTPTypes
+internal import ResumeFiles
+internal import ResumeHTTP
+internal import ResumeSQLite
+
+/// Stored bytes that another representation may replace.
+extension Transfer {
+    /// Starts over because the caller requests that: it believes what the server sends.
+    package func restart() async throws {
+        caller.isRestart = true
+        if !partial.isEmpty { try await startBeside(because: .restartRequested) }
+    }
+
+    /// Continues without the stored bytes, which stay until their replacement is delivered.
+    func startBeside(because reason: Reason) async throws {
+        let (key, bytes) = (entry.key, receivedBytes)
+        guard try await leaveReplaced() else { return try await discard(reason: reason) }
+        // From now on, the old entry is the first that is removed if space is needed.
+        try await setRequester(requester(for: nil), url: caller.url.redacted)
+        try await disk?.record(.restarted, key: key, reason: reason, bytes: bytes)
+    }
+
+    /// Leaves the stored bytes in their entry until their replacement is delivered, and continues beside them.
+    ///
+    /// Bytes without a validator, which nothing can continue, are kept once only.
+    ///
+    /// - Returns: Whether they are kept.
+    func leaveReplaced() async throws -> Bool {
+        guard let disk, access != .foreign, receivedBytes > 0 else { return false }
+        try claim()
+        let (old, name, left) = (entry, key, partial)
+        let isFirst = try await disk.read { connection in
+            try connection.variants(of: name).allSatisfy {
+                $0.id == old.id || $0.requester.code != old.requester.code
+            }
+        }
+        guard isFirst || old.representation?.validator != nil else { return false }
+        // All of them stay, also those for which a commit was due later.
+        try checkpoint()
+        do {
+            try await takeOwnVariant()
+            caller.left = left
+        } catch let error as StoreError where error.code == .inUse {
+            // All variants are in use or pinned: the replacement takes the place of the old bytes.
+            return false
+        }
+        guard old.isPinned else { return true }
+        let id = entry.id
+        try await disk.write { connection in
+            _ = try connection.run("UPDATE download SET pinned = 1 WHERE id = ?", id)
+        }
+        entry.isPinned = true
+        return true
+    }
+
+    /// Continues with older bytes of the representation that the server sends now, if they are stored.
+    ///
+    /// - Returns: Whether there are any, so that the rest of them is requested.
+    package func goesBack(after response: HTTPResponse) async throws -> Bool {
+        guard let disk, isClaimed, access != .foreign, !partial.isEmpty, !caller.isRestart,
+            response.status == .ok || response.status == .partialContent,
+            let validator = Representation(announcedBy: response).validator,
+            validator != entry.representation?.validator
+        else { return false }
+        let policy = policy
+        let wentBack = try await goBack {
+            $0.validator == validator && policy.accepts(coding: $0.contentCoding)
+        }
+        guard wentBack else { return false }
+        // The next response is examined: it may be of another resource, or a digest was refused.
+        access = .unconfirmed
+        readable.withhold()
+        try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
+        return true
+    }
+
+    /// Gives up a body whose length, now that it has ended, contradicts what it was to replace.
+    ///
+    /// - Parameter length: The length.
+    /// - Throws: ``RequestOutcome`` if it does; ``StoreError``.
+    func requireBelievable(_ length: Int64) async throws {
+        guard let context = caller.doubt.take(), let replaced = context.replaced, var fresh = entry.representation
+        else {
+            return
+        }
+        fresh.completeLength = length
+        guard let contradiction = Verdict.contradiction(of: fresh, with: replaced, in: context) else { return }
+        let (reason, refused) = (contradiction.reason(in: context), entry)
+        if let disk, try await goBack({ $0 == replaced.representation }) {
+            try disk.removeBlobs(try await disk.write { connection in try connection.remove(refused) })
+            access = replaced.access
+            try await note(reason)
+        } else {
+            try await discard(reason: reason)
+        }
+        try await setSightings(Sightings(of: fresh, on: context.day, after: entry.sightings))
+        throw RequestOutcome.retry(reason, afterSeconds: nil, status: 200)
+    }
+
+    /// Gives up a body that goes on behind the known length of the file, as one without a length can.
+    func refuseSurplus(of body: BodyCourse) async throws {
+        let end = body.end ?? body.position
+        let contradiction = Contradiction.tag(from: end, to: end.addingSaturating(body.surplus))
+        let reason = contradiction.reason(in: AnswerContext(url: caller.url))
+        try await rewind(to: body.compareUntil, reason: reason)
+        throw RequestOutcome.retry(reason, afterSeconds: nil, status: 200)
+    }
+
+    /// Continues with older bytes of the same request, if there are any of a representation.
+    ///
+    /// - Returns: Whether there are.
+    private func goBack(_ isWanted: @escaping @Sendable (Representation) -> Bool) async throws -> Bool {
+        guard let disk, isClaimed else { return false }
+        let (current, name, folder) = (entry, key, disk.folder)
+        let older: Fresh? = try await disk.read { connection in
+            for variant in try connection.variants(of: name) where variant.id != current.id {
+                guard variant.requester.code == current.requester.code,
+                    let entry = try connection.entry(id: variant.id), entry.representation.map(isWanted) == true,
+                    entry.receivedBytes > 0, let lease = try Lease.take(variant.id, in: folder)
+                else { continue }
+                return Fresh(entry: entry, lease: lease)
+            }
+            return nil
+        }
+        guard let older else { return false }
+        try checkpoint()
+        try? await sync.finish()
+        guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
+        main.stop()
+        (lease, entry, caller.left) = (older.lease, recovered.entry, nil)
+        (damage, isSpliced, uncompared) = (recovered.damage, nil, 0)
+        begin(with: recovered.blob)
+        if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
+        return true
+    }
+}
