@@ -53,17 +53,11 @@ public func withDownloader<Result>(
     let store = try await DownloadStore.open(at: folder, configuration: configuration.store)
     let transport = AsyncHTTPTransport(configuration.transport)
     let downloader = Downloader(store: store, transport: transport, logger: configuration.logger)
-    do {
-        let result = try await body(downloader)
-        // The files are delivered, even if a connection cannot be closed.
-        try? await transport.shutdown()
-        await store.close()
-        return result
-    } catch {
-        try? await transport.shutdown()
-        await store.close()
-        throw error
-    }
+    let result = await Swift.Result { try await body(downloader) }
+    // The files are delivered, even if a connection cannot be closed.
+    try? await transport.shutdown()
+    await store.close()
+    return try result.get()
 }
 
 /// Runs a closure with a downloader like ``withDownloader(storingIn:configuration:_:)-(String,_,_)``.
@@ -78,6 +72,5 @@ public func withDownloader<Result>(
     storingIn folder: URL, configuration: Downloader.Configuration = .init(),
     _ body: (Downloader) async throws -> Result
 ) async throws -> Result {
-    try await withDownloader(
-        storingIn: folder.filePath, configuration: configuration, body)
+    try await withDownloader(storingIn: folder.filePath, configuration: configuration, body)
 }

@@ -46,7 +46,7 @@ struct QueueStateRandomTests {
             try #require(Set(state.running) == Set(runs.keys))
             try #require(Set(items.filter { $0.run != nil }.map(\.key)) == Set(runs.keys))
             try #require(items.filter(\.isExclusive).count <= 1)
-            for item in items where item.wish == .dropped {
+            for item in items where item.wish == .dropping {
                 try #require(item.run != nil || dropping.contains(item.key), "who was dropped gets its drop")
             }
             let numbers = items.flatMap { $0.deliveries.map(\.number) }

@@ -63,7 +63,9 @@ struct DigestTests {
             let error = await origin.failure()
             #expect(error?.code == .digestMismatch)
             #expect(error?.reason.code.rawValue == "announced-digest-mismatch")
+            #expect(error?.reason.text.hasSuffix("the received file is kept in the store") == true)
             #expect(origin.server.requests.count == 2)
+            #expect(try await origin.store.entries().map(\.receivedBytes) == [100_000])
             origin.server.setHandler { .file(.old, for: $0) }
             _ = try await origin.get()
             #expect(try origin.hasDelivered(.old))

@@ -48,7 +48,7 @@ struct InvalidRangeAnswerTests {
             #expect(try origin.hasDelivered(.old))
             #expect(result.reusedBytes == 60_000)
             let ranges = origin.requests(after: 1).map { $0.field("Range") }
-            #expect(ranges == ["bytes=55904-", nil, "bytes=55904-8444511", "bytes=55904-1104479", nil])
+            #expect(ranges == ["bytes=55904-", nil, "bytes=55904-99999", nil])
         }
     }
 

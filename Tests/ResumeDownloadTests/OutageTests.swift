@@ -99,6 +99,137 @@ struct OutageTests {
         }
     }
 
+    /// Hosts that redirect to one server, whose refusals say when to ask again.
+    private struct Redirecting: Transport {
+        let server: FakeTransport
+        var wait = "6"
+
+        func send(_ request: HTTPRequest) async throws -> TransportResponse {
+            var response = try await server.send(request)
+            if request.authority != "cdn.example" {
+                response.head = HTTPResponse(
+                    status: .found, headerFields: [.location: "https://cdn.example\(request.path ?? "")/cdn"])
+            } else if response.head.status != .ok {
+                response.head.headerFields[.retryAfter] = wait
+            }
+            return response
+        }
+    }
+
+    private static func with(
+        _ transport: Redirecting,
+        _ body: (Downloader, @escaping (String) throws -> DownloadRequest, Jumping) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            let (store, clock) = (try await DownloadStore.open(at: folder["store"]), Jumping())
+            try await body(
+                Downloader(store: store, transport: transport),
+                { url in
+                    let url = try DownloadURL(url)
+                    var request = DownloadRequest(url, to: folder["\(url.host)\(url.requestTarget.count)"])
+                    request.waitClock = clock.clock
+                    return request
+                }, clock)
+            await store.close()
+        }
+    }
+
+    @Test("A wait holds for the server that asks for it, and not for those that redirect to it")
+    func behindRedirects() async throws {
+        let server = FakeTransport(FakeResource(FakeTransportTests.content))
+        server.set(FakeResource(FakeTransportTests.content, statuses: [429]), at: "/f/cdn")
+        try await Self.with(Redirecting(server: server)) { downloader, request, clock in
+            _ = try await downloader.download(try request("https://a.example/f"))
+            #expect(clock.now >= .seconds(6))
+            let opens = ["a", "cdn"].map { host in
+                downloader.origins.with("https://\(host).example") { $0.opensAt }
+            }
+            #expect(opens == [.zero, clock.now])
+            // Another one leads to the same server.
+            downloader.origins.with("https://cdn.example") { $0.close(until: .seconds(120)) }
+            let count = server.requests.count
+            _ = try await downloader.download(try request("https://b.example/f")) { event in
+                if case .retrying = event, clock.now < .seconds(120) {
+                    #expect(server.requests.dropFirst(count).map(\.authority) == ["b.example"])
+                }
+            }
+            #expect(clock.now == .seconds(120))
+            downloader.origins.with("https://cdn.example") { $0.close(until: .seconds(50_000)) }
+            let error = await #expect(throws: DownloadError.self) {
+                try await downloader.download(try request("https://c.example/f"))
+            }
+            #expect(error?.code == .unreachable && clock.now == .seconds(120))
+        }
+    }
+
+    @Test(
+        "A wait that comes with a refusal of one URL holds for that URL, and one of a busy server for its origin",
+        arguments: [(404, false), (403, false), (202, false), (429, true), (503, true)])
+    func oneURL(status: Int, isForOrigin: Bool) async throws {
+        let server = FakeTransport(FakeResource(FakeTransportTests.content))
+        server.set(FakeResource(FakeTransportTests.content, statuses: Array(repeating: status, count: 9)), at: "/dead")
+        try await Self.with(Redirecting(server: server, wait: "5000")) { downloader, request, clock in
+            let error = await #expect(throws: DownloadError.self) {
+                try await downloader.download(try request("https://cdn.example/dead"))
+            }
+            #expect(error?.code == .unreachable && error?.reason.text.contains("asks to wait until ") == true)
+            #expect(server.requests.count == 1)
+            let result = await Result { try await downloader.download(try request("https://cdn.example/f")) }
+            #expect((try? result.get()) == nil ? isForOrigin : !isForOrigin)
+            #expect(server.requests.count == (isForOrigin ? 1 : 2))
+        }
+    }
+
+    @Test("When a range and the plain file are refused alike, other ranges of the origin are not tried in another way")
+    func refusedAlike() async throws {
+        let content = FakeTransportTests.content
+        let transport = FakeTransport()
+        try await FakeTransportTests.with(transport) { downloader, folder in
+            let paths = ["/a", "/b"]
+            let requests = try paths.map { path in
+                var request = DownloadRequest(
+                    try DownloadURL("https://files.example\(path)"), to: folder["out\(path.count)"])
+                request.retryPolicy = RetryPolicy(retries: 0)
+                return request
+            }
+            for (path, request) in zip(paths, requests) {
+                transport.set(FakeResource(content, cuts: [150_000]), at: path)
+                await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+                transport.set(FakeResource(content, statuses: [403, 403]), at: path)
+            }
+            for request in requests {
+                let error = await #expect(throws: DownloadError.self) { try await downloader.download(request) }
+                #expect(error?.code == .refused && error?.status == 403)
+            }
+            #expect(transport.requests.dropFirst(2).map(\.path) == ["/a", "/a", "/b"])
+            #expect(try await downloader.store.entries().map(\.receivedBytes) == [150_000, 150_000])
+        }
+    }
+
+    @Test("In a queue, no download begins at an origin that asks to wait, and another origin gets its place")
+    func queue() async throws {
+        let transport = FakeTransport(FakeResource(FakeTransportTests.content))
+        try await FakeTransportTests.with(transport) { downloader, folder in
+            let (closed, open) = (
+                DownloadRequest(try DownloadURL("https://closed.example/f"), to: folder["closed"]),
+                DownloadRequest(try DownloadURL("https://open.example/f"), to: folder["open"])
+            )
+            downloader.origins.with(closed.url.origin) { $0.close(until: StoreClock.awake.now() + .seconds(600)) }
+            let queue = try await DownloadQueue.open(
+                downloader, configuration: .init(order: .firstInFirstOut, maximumRunning: 1))
+            let hasBegun = Atomic(false)
+            let begins: @Sendable (DownloadEvent) -> Void = { _ in hasBegun.store(true, ordering: .relaxed) }
+            let waiting = Task { try await queue.download(closed, onEvent: begins) }
+            while await queue.report().items.isEmpty { await Task.yield() }
+            _ = try await queue.download(open)
+            #expect(transport.requests.map(\.authority) == ["open.example"])
+            let begun = hasBegun.load(ordering: .relaxed)
+            #expect(!begun)
+            await queue.close()
+            await #expect(throws: DownloadError.self) { try await waiting.value }
+        }
+    }
+
     @Test("While it waits, a download gives up its place, and asks for one before it goes on")
     func place() async throws {
         let transport = FakeTransport(FakeResource(FakeTransportTests.content, statuses: [503, 503, 503, 503]))

@@ -34,6 +34,16 @@ struct RefusalTests {
         }
     }
 
+    @Test(
+        "The server's own words are reported", .asyncHTTPOnly("URLSession does not pass them on"),
+        arguments: ["508 Resource Limit Is Reached", "503 Down until 14:00", "404 G\u{F6}ne fishing"])
+    func ownWords(status: String) async throws {
+        try await Origin.with({ _ in .status(status) }) { origin in
+            let error = await origin.failure { $0.retryPolicy.retries = 0 }
+            #expect(error?.reason.text.contains(status) == true, "\(error?.reason.text ?? "")")
+        }
+    }
+
     @Test("Each refusal is recorded once: if bytes are stored, that of the range and that of the whole file")
     func recordedOnce() async throws {
         try await Origin.with({ _ in .status("404 Not Found") }) { origin in

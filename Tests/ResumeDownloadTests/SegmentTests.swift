@@ -153,7 +153,7 @@ struct SegmentTests {
             // The first one ends while the second one has enough left to be divided, which is refused as well.
             case 1: response.holding { isRefused.isSet }
             case 2: response.holding { last.value >= 4 }
-            case 3, 4: .status(status, fields: [("Retry-After", "100")])
+            case 3, 4: .status(status)
             default: response
             }
         }) { origin in
@@ -167,6 +167,31 @@ struct SegmentTests {
             // The fifth one compares the boundary of the first one, after which nothing was stored when it ended.
             let border = Self.length / 4 - 2 * 4096..<Self.length / 4 + 4096
             #expect(Self.ranges(origin).dropFirst(4) == [border])
+        }
+    }
+
+    @Test("A wait that a further connection is told holds for the origin", arguments: ["429 Too Many", "503 Busy"])
+    func told(status: String) async throws {
+        let (isRefused, paces) = (Flag(), OriginPaces())
+        try await Origin.with({ request in
+            switch request.number {
+            case 1, 2: .file(Self.file, for: request).holding { isRefused.isSet }
+            case 3: .status(status, fields: [("Retry-After", "1")])
+            default: .file(Self.file, for: request)
+            }
+        }) { origin in
+            let refusals = { @Sendable in try await origin.reasons().filter { $0.hasPrefix("status-") }.count }
+            try await isRefused.set(once: { try await refusals() == 1 }) {
+                _ = try await Self.get(origin, connections: 4) {
+                    $0.origins = paces
+                    $0.retryPolicy.time = .seconds(900)
+                }
+            }
+            #expect(try origin.hasDelivered(Self.file))
+            let authority = try DownloadURL(origin.server.baseURL).origin
+            #expect(!paces.with(authority) { $0.mayBegin(at: .zero, patience: .seconds(1_000_000)) })
+            // None of them splits what is left before the end of the wait.
+            #expect(try await refusals() == 1)
         }
     }
 

@@ -60,8 +60,11 @@ struct TransportErrorTests {
                 HTTPParserError.headerOverflow, .invalidResponse,
                 "the response header from h:1 exceeds 256 fields, 80 KiB in a field, or 2 MiB in total"),
             Case(HTTPParserError.invalidChunkSize, .invalidResponse, "invalid HTTP response from h:1: "),
-            Case(NIOSSLError.uncleanShutdown, .connectionClosed, "the TLS handshake with h:1 was cut"),
-            Case(BoringSSLError.zeroReturn, .connectionClosed, "the TLS handshake with h:1 was cut"),
+            Case(
+                NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])), .connectionClosed,
+                "the TLS handshake with h:1 was cut"),
+            Case(NIOSSLError.uncleanShutdown, .connectionClosed, cut),
+            Case(BoringSSLError.zeroReturn, .connectionClosed, cut),
             Case(NIOSSLExtraError.failedToValidateHostname, .tls, "the TLS connection to h:1 failed: "),
             Case(
                 IOError(errnoCode: ECONNREFUSED, reason: "connect"), .notConnected,

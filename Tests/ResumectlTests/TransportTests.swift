@@ -52,10 +52,15 @@ struct TransportTests {
             #expect(try peers.hasDelivered())
             let protocols = try await peers.nginx.protocols()
             #expect(protocols == [http2 ? "HTTP/2.0" : "HTTP/1.1"])
-            let untrusted = try await peers.program.run(
-                "get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["no"])
-            #expect(untrusted.status == 1)
-            #expect(untrusted.errors.contains("not trusted"))
+            // The server has sent a file with a trusted certificate, so this is a failure for now.
+            let get = ["get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["no"], "--retries", "0"]
+            let untrusted = try await Shell.outcome(Resumectl.path, get, environment: peers.program.environment)
+            #expect(untrusted.status == 75)
+            #expect(untrusted.errors.contains("not trusted") && !untrusted.errors.contains("-k"), "\(untrusted.errors)")
+            let stranger = try await Shell.outcome(
+                Resumectl.path, get + ["--store", peers.folder["other"]], environment: peers.program.environment)
+            #expect(stranger.status == 1)
+            #expect(stranger.errors.contains("not trusted") && stranger.errors.contains("-k"), "\(stranger.errors)")
             let plain = try await peers.program.run(
                 "get", peers.nginx.url("file.bin").replacing("http:", with: "https:"), "-o", peers.folder["no"])
             #expect(plain.status == 1)

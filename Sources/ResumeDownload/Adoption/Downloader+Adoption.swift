@@ -104,15 +104,15 @@ extension Downloader {
             destination: destination ?? Destination(request.destination), names: NameGuard(for: request, in: nil),
             metrics: observer.metrics, onEvent: { _ in })
         var loop = RequestLoop(run)
+        let result = await Swift.Result { try await body(&loop) }
         do {
-            let result = try await body(&loop)
             try await transfer.close()
-            return result
         } catch {
-            // The error is reported; the received bytes are recorded already.
-            try? await transfer.close()
+            // The first error is reported; the received bytes are recorded already.
+            _ = try result.get()
             throw error
         }
+        return try result.get()
     }
 }
 

@@ -4,7 +4,7 @@ internal import ResumeStore
 internal import Synchronization
 
 /// Transfers a body from the network into a segment, with rate limits and stall detection.
-struct BodyPump {
+struct BodyPump: Sendable {
     let body: any ResponseBody
     let request: DownloadRequest
     /// The running digest of the whole file; nil if none is needed.
@@ -21,9 +21,9 @@ struct BodyPump {
 
     /// How a body ended.
     struct Outcome {
-        var ending: Transfer.BodyEnding
+        var ending = Transfer.BodyEnding.cut
         /// The number of bytes received over the network.
-        var bytes: Int64
+        var bytes: Int64 = 0
         /// Why it ended early; nil if it did not.
         var failure: (any Error)?
         /// False if all wanted bytes were received but do not match `Content-Digest`; true if there is none.
@@ -32,28 +32,26 @@ struct BodyPump {
 
     /// Reads the body to its end.
     func run(into segment: PartStream, isCloseDelimited: Bool = false) async -> Outcome {
-        let flow = BodyFlow(into: segment, request: request, digest: digest, contentDigest: contentDigest, compare)
+        let flow = BodyFlow(of: self, into: segment)
         return await flow.monitor.watching(body) {
             await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         }
     }
 
     private func move(_ flow: BodyFlow, into segment: PartStream, isCloseDelimited: Bool) async -> Outcome {
-        var isAtEnd = false
+        var outcome = Outcome()
         var wanted: Int64?
         var borderWatch: Task<Void, any Error>?
         defer { if let borderWatch { streams?.left(borderWatch) } }
         do {
             try await withCancellation {
-                while try await flow.read(body) {
+                while try await flow.read() {
                     try await segment.catchUp()
                     if segment.hasAllWanted {
                         // The body may end here, which must be known before its digest can be compared.
                         let end = wanted ?? flow.received
                         wanted = end
-                        guard contentDigest != nil, flow.received - end < Self.mostSurplus else {
-                            return body.cancel(with: CancellationError())
-                        }
+                        guard contentDigest != nil, flow.received - end < Self.mostSurplus else { return body.cancel() }
                     }
                     guard segment.isAtSuccessor else {
                         try await flow.waitForRate()
@@ -61,25 +59,22 @@ struct BodyPump {
                     }
                     borderWatch = borderWatch ?? streams?.reachedBorder(body)
                 }
-                isAtEnd = true
+                outcome.ending = isCloseDelimited ? .closeDelimited : .whole
+                outcome.matchesContentDigest = flow.matchesContentDigest
             } onCancel: {
-                body.cancel(with: CancellationError())
+                body.cancel()
             }
-            let ending: Transfer.BodyEnding = !isAtEnd ? .cut : isCloseDelimited ? .closeDelimited : .whole
-            return Outcome(
-                ending: ending, bytes: flow.received, failure: nil,
-                matchesContentDigest: !isAtEnd || flow.matchesContentDigest)
         } catch {
             body.cancel(with: error)
-            if borderWatch != nil, error is CancellationError, !Task.isCancelled {
-                return Outcome(ending: .cut, bytes: flow.received, failure: nil)
+            if borderWatch == nil || !(error is CancellationError) || Task.isCancelled {
+                outcome.failure = error
+                // All wanted bytes may have been received, so their digest counts. That of an incomplete body means
+                // nothing.
+                outcome.matchesContentDigest = !segment.hasWholeBody || flow.matchesContentDigest
             }
-            // All wanted bytes may have been received, so their digest counts. That of an incomplete body means
-            // nothing.
-            return Outcome(
-                ending: .cut, bytes: flow.received, failure: error,
-                matchesContentDigest: !segment.hasWholeBody || flow.matchesContentDigest)
         }
+        outcome.bytes = flow.received
+        return outcome
     }
 }
 
@@ -104,7 +99,7 @@ final class StreamCount: Sendable {
             repeat {
                 try await Task.sleep(for: Self.pause)
             } while atBorder.load(ordering: .relaxed) < running.load(ordering: .relaxed)
-            body.cancel(with: CancellationError())
+            body.cancel()
         }
     }
 
@@ -118,42 +113,29 @@ final class StreamCount: Sendable {
 /// Handles each part of a body on the thread that receives it.
 private final class BodyFlow: Sendable {
     let monitor: StallMonitor
+    private let pump: BodyPump
     private let segment: PartStream
-    private let request: DownloadRequest
-    private let digest: RunningDigest?
     /// The hash of the body; nil if no digest was announced.
     private let hash: Mutex<RunningHash?>
-    /// The announced digest.
-    private let contentDigest: HTTPDigest?
     private let pace: RatePace
-    private let compare: (@Sendable (Int64) throws -> Void)?
 
-    init(
-        into segment: PartStream, request: DownloadRequest, digest: RunningDigest?, contentDigest: HTTPDigest?,
-        _ compare: (@Sendable (Int64) throws -> Void)?
-    ) {
-        self.compare = compare
-        self.digest = digest
-        hash = Mutex(contentDigest.map { RunningHash($0.algorithm) })
-        self.contentDigest = contentDigest
-        pace = RatePace(request.rateLimiters)
-        monitor = StallMonitor(
-            window: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
-            clock: request.clock)
-        self.segment = segment
-        self.request = request
+    init(of pump: BodyPump, into segment: PartStream) {
+        (self.pump, self.segment) = (pump, segment)
+        hash = Mutex(pump.contentDigest.map { RunningHash($0.algorithm) })
+        pace = RatePace(pump.request.rateLimiters)
+        monitor = StallMonitor(for: pump.request)
     }
 
     /// The number of bytes received over the network.
     var received: Int64 { monitor.received }
 
-    /// Reads the next parts of a body.
+    /// Reads the next parts of the body.
     ///
     /// - Returns: Whether there is more to read after a pause.
-    func read(_ body: any ResponseBody) async throws -> Bool {
+    func read() async throws -> Bool {
         monitor.resume()
         defer { monitor.pause() }
-        return try await body.read { bytes in
+        return try await pump.body.read { bytes in
             self.monitor.pause(receiving: bytes.byteCount)
             defer { self.monitor.resume() }
             return try self.take(bytes)
@@ -162,20 +144,21 @@ private final class BodyFlow: Sendable {
 
     private func take(_ bytes: RawSpan) throws -> Bool {
         // Before it is written, since a reader may get it at once.
-        if let limit = request.maximumLength, let end = segment.end(after: bytes.byteCount), end > limit {
+        if let limit = pump.request.maximumLength, let end = segment.end(after: bytes.byteCount), end > limit {
             throw DownloadError(.tooLarge, .tooLarge(receiving: end, limit: limit))
         }
         let mayGoOn = try segment.append(bytes)
-        digest?.advance(to: segment.held)
-        try compare?(segment.held)
-        if contentDigest != nil { hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } } }
+        pump.digest?.advance(to: segment.held)
+        try pump.compare?(segment.held)
+        if pump.contentDigest != nil {
+            hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } }
+        }
         return pace.allowsMore(after: bytes.byteCount) && mayGoOn
     }
 
     /// Whether the body matches the announced digest.
     var matchesContentDigest: Bool {
-        guard let contentDigest else { return true }
-        return hash.withLock { $0?.digest } == contentDigest
+        pump.contentDigest == nil || hash.withLock { $0?.digest } == pump.contentDigest
     }
 
     /// Waits until the rate limits permit more bytes.

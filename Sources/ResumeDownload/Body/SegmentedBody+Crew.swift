@@ -54,8 +54,7 @@ extension SegmentedBody {
             defer { streams.update(running.count + asked.count) }
             guard !isStopping, !Task.isCancelled else { return }
             let streams = running.map { id, stream in
-                SegmentPlan.Stream(
-                    id: id, start: stream.start, position: stream.segment.held, end: stream.segment.end)
+                SegmentPlan.Stream(id: id, start: stream.start, position: stream.segment.held, end: stream.segment.end)
             }
             // Read after the positions above, so that no bytes seem to be missing between the received and the expected
             // ones.
@@ -74,11 +73,7 @@ extension SegmentedBody {
                     lastID += 1
                     asked[lastID] = Asked(range: range, splitting: splitting)
                     group.addTask { [work, id = lastID] in
-                        do {
-                            return .answered(id, .success(try await work.ask(range, held: held)))
-                        } catch {
-                            return .answered(id, .failure(error))
-                        }
+                        .answered(id, await Result { try await work.ask(range, held: held) })
                     }
                 }
             }
@@ -110,9 +105,7 @@ extension SegmentedBody {
         }
 
         private mutating func answered(
-            _ question: Asked, _ result: Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>,
-            as id: Int,
-            in group: inout TaskGroup<Report>
+            _ question: Asked, _ result: SegmentedBody.Answer, as id: Int, in group: inout TaskGroup<Report>
         ) async {
             let response: FetchResponse<any ResponseBody>
             let verdict: SegmentVerdict
@@ -140,10 +133,15 @@ extension SegmentedBody {
                         break
                     }
                     tooLate = 0
-                    let pump = BodyPump(
-                        body: response.body, request: work.run.request, digest: nil, contentDigest: nil)
+                    let pump = BodyPump(body: response.body, request: work.run.request, digest: nil, contentDigest: nil)
                     return begin(pump, into: segment, as: id, in: &group)
                 case .noMore(let reason):
+                    if let seconds = ResponseTiming(response.head).afterSeconds {
+                        let request = work.run.request
+                        let origin = (response.url ?? request.url).origin
+                        request.origins?.close(origin, asAskedBy: response.head, on: request.waitClock)
+                        plan.wait(until: now + Double(seconds))
+                    }
                     await refused(because: reason)
                 case .stop(let reason):
                     outcome.connections = 1
@@ -151,10 +149,9 @@ extension SegmentedBody {
                     stop(&group)
                 }
             } catch {
-                outcome.failure = outcome.failure ?? error
-                stop(&group)
+                fail(with: error, &group)
             }
-            response.body.cancel(with: CancellationError())
+            response.body.cancel()
         }
 
         /// Limits the connections to those that are open now.
@@ -175,15 +172,17 @@ extension SegmentedBody {
         private mutating func bodyFailed(
             with error: any Error, received: Int64, as id: Int, in group: inout TaskGroup<Report>
         ) {
-            if let error = error as? StoreError, error.code != .surplusBytes {
-                outcome.failure = outcome.failure ?? error
-                return stop(&group)
+            let isFinal = (error as? StoreError).map { $0.code != .surplusBytes }
+            if isFinal ?? (!isStopping && (error is DownloadError || error is CancellationError)) {
+                fail(with: error, &group)
+            } else if !closed.contains(id) {
+                failed(because: Reason(for: error), received: received, in: &group)
             }
-            if error is DownloadError || error is CancellationError, !isStopping {
-                outcome.failure = outcome.failure ?? error
-                return stop(&group)
-            }
-            if !closed.contains(id) { failed(because: Reason(for: error), received: received, in: &group) }
+        }
+
+        private mutating func fail(with error: any Error, _ group: inout TaskGroup<Report>) {
+            outcome.failure = outcome.failure ?? error
+            stop(&group)
         }
 
         /// Handles a temporary failure of a stream.
@@ -194,10 +193,10 @@ extension SegmentedBody {
             guard isBusy else { return stop(&group) }
             let moment = RetryBudget.Moment(
                 now: work.run.request.waitClock.now(), total: work.terms.length, jitter: Double.random(in: 0...1))
-            let action = outcome.budget.failed(received: received, retryAfter: nil, at: moment)
-            switch action {
-            case .wait(let delay): plan.wait(until: now + delay / .seconds(1))
-            case .giveUp: refuse()
+            if case .wait(let delay) = outcome.budget.failed(received: received, at: moment) {
+                plan.wait(until: now + delay / .seconds(1))
+            } else {
+                refuse()
             }
         }
 

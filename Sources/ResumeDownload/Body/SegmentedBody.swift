@@ -47,10 +47,12 @@ struct SegmentedBody {
         var budget: RetryBudget
     }
 
+    typealias Answer = Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>
+
     /// What a child task reports.
     enum Report: Sendable {
         /// A request was answered or failed.
-        case answered(Int, Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>)
+        case answered(Int, Answer)
         /// A body ended.
         case ended(Int, BodyPump.Outcome)
         /// An interval has passed.
@@ -86,9 +88,7 @@ struct SegmentedBody {
             group.cancelAll()
             // Responses that arrive now must be cancelled, so that their connections are released.
             for await report in group {
-                if case .answered(_, .success(let (response, _))) = report {
-                    response.body.cancel(with: CancellationError())
-                }
+                if case .answered(_, .success(let (response, _))) = report { run.cancel(response.body) }
             }
             return crew.outcome
         }

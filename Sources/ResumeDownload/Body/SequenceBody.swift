@@ -65,14 +65,14 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
             try Task.checkCancellation()
             mailbox.end(with: nil)
         } catch {
-            mailbox.end(with: error is TransportError || error is CancellationError ? error : Self.wrapped(error))
+            mailbox.end(
+                with:
+                    error is TransportError || error is CancellationError
+                    ? error : TransportError(.connectionClosed, "the response ended early: \(error)"))
         }
         await drain(mailbox)
     }
 
-    private static func wrapped(_ error: any Error) -> TransportError {
-        TransportError(.connectionClosed, "the response ended early: \(error)")
-    }
 }
 
 extension TransportResponse {

@@ -22,14 +22,9 @@ final class StallMonitor: Sendable {
     private let authority: String
     private let clock: @Sendable () -> ContinuousClock.Instant
 
-    init(
-        window: Duration, minimumBytes: Int64, authority: String,
-        clock: @escaping @Sendable () -> ContinuousClock.Instant
-    ) {
-        self.clock = clock
-        self.window = window
-        self.minimumBytes = max(minimumBytes, 1)
-        self.authority = authority
+    init(for request: DownloadRequest) {
+        (clock, window) = (request.clock, request.boundedStallTimeout)
+        (minimumBytes, authority) = (max(request.stallBytes, 1), request.url.authority)
     }
 
     /// Starts measuring time spent waiting for the network.

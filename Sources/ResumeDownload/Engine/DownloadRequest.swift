@@ -163,7 +163,7 @@ public struct DownloadRequest: Sendable {
         case asIfExists
         /// Those that this program has delivered and nobody has changed, and those that the user has named.
         case own
-        /// Any that is there when the download begins.
+        /// Any that is there when the file is complete.
         case any
     }
 

@@ -16,15 +16,15 @@ public struct DownloadResult: Sendable, Hashable {
     public var contentCoding: String?
     /// False if the server never announced the total length and the file ended with the connection, as it would if cut
     /// off.
-    public var isLengthVerified: Bool
+    public var isLengthVerified = true
     /// False if the file consists of parts of several responses that are not linked by a validator or a digest.
     ///
     /// Only ``DownloadRequest/allowsUnvalidated`` and ``DownloadRequest/adopts`` lead to that. The compared bytes are
     /// equal, but others may belong to different versions of the file.
-    public var isProved: Bool
+    public var isProved = true
     /// Whether the file existed and was kept: nothing was requested (``DownloadRequest/IfExists/skip``), or the server
     /// has confirmed that the file has not changed (``DownloadRequest/IfExists/revalidate``).
-    public var isExisting: Bool
+    public var isExisting = false
     /// Why the file was kept; nil if it was not.
     package var kept: Kept?
 
@@ -57,24 +57,11 @@ public struct DownloadResult: Sendable, Hashable {
     public init(
         path: String, totalBytes: Int64, reusedBytes: Int64 = 0, fetchedBytes: Int64 = 0, digest: HTTPDigest? = nil
     ) {
-        self.init(
-            path: path, totalBytes: totalBytes, reusedBytes: reusedBytes, fetchedBytes: fetchedBytes, digest: digest,
-            contentCoding: nil, isLengthVerified: true, isProved: true, agreedSamples: nil)
+        (self.path, self.totalBytes, self.reusedBytes) = (path, totalBytes, reusedBytes)
+        (self.fetchedBytes, self.digest) = (fetchedBytes, digest)
     }
 
-    init(
-        path: String, totalBytes: Int64, reusedBytes: Int64, fetchedBytes: Int64, digest: HTTPDigest?,
-        contentCoding: String?, isLengthVerified: Bool, isProved: Bool, isExisting: Bool = false, agreedSamples: Int?
-    ) {
-        self.path = path
-        self.totalBytes = totalBytes
-        self.reusedBytes = reusedBytes
-        self.fetchedBytes = fetchedBytes
-        self.digest = digest
-        self.contentCoding = contentCoding
-        self.isLengthVerified = isLengthVerified
-        self.isProved = isProved
-        self.isExisting = isExisting
-        self.agreedSamples = agreedSamples
+    mutating func describe(_ representation: Representation?) {
+        (contentCoding, contentType) = (representation?.contentCoding, representation?.contentType)
     }
 }

@@ -38,7 +38,8 @@ extension DownloadRun {
             }
             outcome = try await finish(ended, from: start)
         }
-        if case .body(let received, _) = outcome, received > 0 { renewals = 0 }
+        goesOn = false
+        if case .body(let received, let failure) = outcome, received > 0 { (renewals, goesOn) = (0, failure == nil) }
         return outcome
     }
 
@@ -100,9 +101,7 @@ extension DownloadRun {
 
     mutating func read(_ count: Int, from body: any ResponseBody) async throws -> [UInt8] {
         let received = Mutex<[UInt8]>([])
-        let monitor = StallMonitor(
-            window: request.boundedStallTimeout, minimumBytes: request.stallBytes, authority: request.url.authority,
-            clock: request.clock)
+        let monitor = StallMonitor(for: request)
         let pace = RatePace(request.rateLimiters)
         do {
             let isSurplus = try await monitor.watching(body) {
@@ -118,10 +117,10 @@ extension DownloadRun {
                         }
                     }
                 } onCancel: {
-                    body.cancel(with: CancellationError())
+                    body.cancel()
                 }
             }
-            if isSurplus { body.cancel(with: CancellationError()) }
+            if isSurplus { body.cancel() }
         } catch let error as TransportError {
             throw try await outcome(of: error, asksForRange: true)
         }

@@ -48,16 +48,14 @@ extension DownloadRun {
         let isProved = partial.representation?.validator != nil && samples == nil
         // What carries the mark is set aside: another digest may prove it. The next attempt begins a new blob.
         if request.digest != nil, await transfer.isMarked {
-            let reason = Reason.digestMismatch(expected, wrongDigest, isKept: !transfer.isInMemory)
-            try await transfer.refuse(expected, because: reason)
-            throw DownloadError(.digestMismatch, reason)
+            throw try await refusal(of: expected, isKept: !transfer.isInMemory)
         }
         guard request.digest != nil, isProved || isOfOneAnswer else {
             let reason =
                 request.digest == nil
                 ? (samples == nil ? Reason.announcedDigestMismatch : .namedDigestMismatch)
-                : .digestMismatch(expected, wrongDigest, isKept: false)
-            return try await dropOnce(because: reason)
+                : .digestMismatch(expected, wrongDigest, isKept: hasRetriedDigest)
+            return try await dropOnce(because: reason, expected)
         }
         guard hasAnswer else {
             try await transfer.note(.digestToBeConfirmed)
@@ -65,51 +63,55 @@ extension DownloadRun {
             return false
         }
         // The server has exactly these bytes, so the caller's digest is not that of the server's file.
-        let reason = Reason.digestMismatch(expected, wrongDigest, isKept: true)
-        try await transfer.refuse(expected, because: reason)
-        throw DownloadError(.digestMismatch, reason)
+        throw try await refusal(of: expected, isKept: true)
     }
 
-    /// Discards the stored bytes so that they are fetched again; throws the second time.
-    private mutating func dropOnce(because reason: Reason) async throws -> Bool {
+    private func refusal(of expected: HTTPDigest, isKept: Bool) async throws -> DownloadError {
+        let reason = Reason.digestMismatch(expected, wrongDigest, isKept: isKept)
+        try await transfer.refuse(expected, because: reason)
+        return DownloadError(.digestMismatch, reason)
+    }
+
+    /// Discards the stored bytes so that they are fetched again; the second time, keeps them and throws.
+    private mutating func dropOnce(because reason: Reason, _ expected: HTTPDigest) async throws -> Bool {
+        guard !hasRetriedDigest else {
+            var reason = reason
+            if request.digest == nil, !transfer.isInMemory {
+                reason.text += "; nothing was written, and the received file is kept in the store"
+            }
+            try await transfer.refuse(expected, because: reason)
+            throw DownloadError(.digestMismatch, reason)
+        }
         try await transfer.discard(reason: reason)
-        reused = 0
-        wrongDigest = nil
-        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, reason) }
         hasRetriedDigest = true
-        onEvent(.restarted(reason: reason, totalBytes: nil))
+        discarded(because: reason)
         return false
     }
 
     /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
     /// match.
     mutating func fetchesRefusedAgain() async throws -> Bool {
-        // If a single response brought all bytes, they have not been compared before.
-        guard let digest = request.digest, !isOfOneAnswer, try await transfer.refusedDigest == digest
-        else { return false }
-        wrongDigest = nil
+        guard try await transfer.insists(on: isOfOneAnswer) else { return false }
         hasAnswer = false
-        reused = 0
-        try await transfer.fetchAgainBeside(because: .digestInsisted)
-        onEvent(.restarted(reason: .digestInsisted, totalBytes: nil))
+        discarded(because: .digestInsisted)
         return true
     }
 }
 
 extension Reason {
     static let digestToBeConfirmed = Reason(
-        code: .init(rawValue: "digest-to-be-confirmed"),
-        text: "the content does not have the expected digest; the server is asked whether it still has this content")
+        "digest-to-be-confirmed",
+        "the content does not have the expected digest; the server is asked whether it still has this content")
 
     static let announcedDigestMismatch = Reason(
-        code: .init(rawValue: "announced-digest-mismatch"),
-        text: "the content does not match the digest sent by the server (Repr-Digest)")
+        "announced-digest-mismatch",
+        "the content does not match the digest sent by the server (Repr-Digest)")
 
     static let namedDigestMismatch = Reason(
-        code: .init(rawValue: "named-digest-mismatch"),
-        text: "the content does not match the digest in the name of the file that was adopted")
+        "named-digest-mismatch",
+        "the content does not match the digest in the name of the file that was adopted")
 
     static let contentDigestMismatch = Reason(
-        code: .init(rawValue: "content-digest-mismatch"),
-        text: "the response body does not match the digest sent by the server (Content-Digest)")
+        "content-digest-mismatch",
+        "the response body does not match the digest sent by the server (Content-Digest)")
 }

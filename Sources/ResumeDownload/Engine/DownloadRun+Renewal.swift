@@ -13,12 +13,6 @@ extension DownloadRun {
     /// How often the caller's hook is called without progress.
     private static let renewalLimit = 3
 
-    mutating func renews(after head: HTTPResponse) async throws -> Bool {
-        guard try await renew(after: head) else { return false }
-        connections = request.boundedConnections
-        return true
-    }
-
     mutating func refused(
         by head: HTTPResponse, _ body: (any ResponseBody)?, because reason: Reason
     ) async throws -> RequestOutcome {
@@ -28,10 +22,7 @@ extension DownloadRun {
         throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)
     }
 
-    /// Asks the caller for another URL or other fields.
-    ///
-    /// - Returns: Whether there are any.
-    private mutating func renew(after response: HTTPResponse) async throws -> Bool {
+    mutating func renews(after response: HTTPResponse) async throws -> Bool {
         guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
             let renewal = request.refresh
         else { return false }
@@ -56,6 +47,7 @@ extension DownloadRun {
         if let fields = new.headerFields { request.headerFields = fields }
         await transfer.move(to: request.url, headerFields: request.identityFields)
         request.secretHeaderFields.formUnion(new.secretHeaderFields)
+        connections = request.boundedConnections
         return true
     }
 }

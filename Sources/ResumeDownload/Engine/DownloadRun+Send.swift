@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -16,11 +17,17 @@ extension DownloadRun {
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
-                let verdict = DeliveredVerdict(for: response.head, delivered: delivered.representation)
-                if verdict != .unknown { response.body.cancel(with: CancellationError()) }
+                let verdict = DeliveredVerdict(
+                    for: response.head, delivered: delivered.representation,
+                    isSameResource: await transfer.isResource(of: delivered, from: response.url, response.trust))
+                if verdict != .unknown { response.body.cancel() }
                 switch verdict {
-                case .unchanged: throw Unchanged()
+                case .unchanged: throw Kept(.unchanged)
                 case .contradiction(let reason): throw RequestOutcome.retry(reason, afterSeconds: nil, status: 304)
+                case .otherResource:
+                    request.deliveredFile?.entityTag = nil
+                    request.deliveredFile?.lastModified = nil
+                    throw RequestOutcome.renewed
                 case .unknown: break
                 }
             }
@@ -59,8 +66,10 @@ extension DownloadRun {
             var start = Redirection(from: request.headURL ?? request.url)
             // Fields and secrets belong to the origin of the download.
             if start.url.origin != request.url.origin { start.leaveOrigin() }
-            let (response, _) = try await send(.whole(reason: nil), method: .head, by: Route(redirection: start))
-            response.body.cancel(with: CancellationError())
+            let (response, route) = try await send(.whole(reason: nil), method: .head, by: Route(redirection: start))
+            response.body.cancel()
+            request.origins?.close(
+                route.redirection.url.origin, asAskedBy: response.head, on: request.waitClock)
             verdict = HeadVerdict(for: response.head, validator: validator)
             if case .retry = verdict {} else { headFailures = 0 }
         }
@@ -82,7 +91,7 @@ extension DownloadRun {
             guard settled.redirection.url != request.url, (400..<500).contains(response.head.status.code),
                 ![412, 416, 429].contains(response.head.status.code)
             else { return (response, route) }
-            response.body.cancel(with: CancellationError())
+            response.body.cancel()
         }
         return try await send(plan, by: Route(redirection: Redirection(from: request.url)))
     }
@@ -97,8 +106,18 @@ extension DownloadRun {
             guard request.permits?(redirection.url) ?? true else {
                 throw DownloadError(.refused, .notPermitted(redirection.url))
             }
+            let (origin, now) = (redirection.url.origin, request.waitClock.now())
+            if let end = request.origins?.with(origin, { $0.closure(at: now) }) {
+                throw RequestOutcome.closed(origin, until: end)
+            }
             let message = message(for: plan, method: method, at: redirection)
-            let response = try await transport.send(message, timeout: request.boundedStallTimeout)
+            let response: TransportResponse
+            do {
+                response = try await transport.send(message, timeout: request.boundedStallTimeout)
+            } catch let error as TransportError where error.code == .tls {
+                guard try await transfer.hasTrusted(redirection.url.origin) else { throw error }
+                throw RequestOutcome.retry(.certificateChanged(error), afterSeconds: nil, status: nil)
+            }
             do {
                 guard try redirection.follow(response.head) else {
                     var answer = FetchResponse(head: response.head, body: response.body, url: redirection.url)
@@ -106,12 +125,12 @@ extension DownloadRun {
                     return (answer, Route(redirection: redirection, isPlain: isPlain))
                 }
             } catch {
-                response.body.cancel(with: CancellationError())
+                response.body.cancel()
                 throw DownloadError(
                     .refused, .redirect(error, from: redirection.url.host), status: response.head.status.code,
                     cause: error)
             }
-            response.body.cancel(with: CancellationError())
+            response.body.cancel()
         }
     }
 
@@ -166,6 +185,3 @@ extension DeliveredFile {
         return lastModified.map { HTTPField(name: .ifModifiedSince, value: $0) }
     }
 }
-
-/// Thrown if the server says that a delivered file has not changed (304).
-package struct Unchanged: Error {}

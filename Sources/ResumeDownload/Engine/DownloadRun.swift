@@ -14,13 +14,13 @@ struct DownloadRun {
     let destination: Destination
     /// Decides about the file that has the name.
     let names: NameGuard
-    private let metrics: DownloadMetrics
+    let metrics: DownloadMetrics
     let onEvent: @Sendable (DownloadEvent) -> Void
 
     var reused: Int64 = 0
     var fetched: Int64 = 0
     /// How many connections may be opened from now on.
-    var connections: Int
+    var connections = 1
     var isLengthVerified = true
     var hasRetriedDigest = false
     /// The digest of the stored bytes if it is not the expected one.
@@ -32,25 +32,12 @@ struct DownloadRun {
     var digest: RunningDigest?
     /// The address that answered first, to which further requests of this run go.
     var settled: Route?
+    /// Whether the last body ended as announced, so that the next range only goes on.
+    var goesOn = false
     /// How often the URL was renewed since the last progress.
     var renewals = 0
     /// How often HEAD has failed; after two failures it is no longer sent.
     var headFailures = 0
-
-    init(
-        request: DownloadRequest, transport: any Transport, transfer: Transfer, destination: Destination,
-        names: NameGuard, metrics: DownloadMetrics, onEvent: @escaping @Sendable (DownloadEvent) -> Void
-    ) {
-        self.request = request
-        self.transport = transport
-        self.transfer = transfer
-        self.destination = destination
-        self.names = names
-        self.metrics = metrics
-        self.onEvent = onEvent
-        connections = request.boundedConnections
-        if let rate = request.rateLimit { self.request.rateLimiters.append(RateLimiter(bytesPerSecond: rate)) }
-    }
 
     /// Downloads and delivers the file.
     func run() async throws -> DownloadResult {
@@ -90,10 +77,11 @@ struct DownloadRun {
         let representation = await transfer.partial.representation
         var result = DownloadResult(
             path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
-            digest: digest, contentCoding: representation?.contentCoding, isLengthVerified: isLengthVerified,
-            isProved: isProved, isExisting: comparison != nil, agreedSamples: samples)
-        if comparison != nil { result.kept = .same }
-        result.contentType = representation?.contentType
+            digest: digest)
+        (result.isLengthVerified, result.isProved) = (isLengthVerified, isProved)
+        result.describe(representation)
+        if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
+        result.agreedSamples = samples
         return result
     }
 
@@ -112,7 +100,10 @@ struct DownloadRun {
 /// The requests of a run, over its transport.
 extension RequestLoop where Client == DownloadRun {
     init(_ run: DownloadRun) {
+        var run = run
         let request = run.request
+        run.connections = request.boundedConnections
+        if let rate = request.rateLimit { run.request.rateLimiters.append(RateLimiter(bytesPerSecond: rate)) }
         self.init(
             run, request.retryPolicy, sampleSeed: request.sampleSeed, origins: request.origins ?? OriginPaces(),
             clock: request.waitClock)
@@ -129,25 +120,31 @@ extension DownloadRun: RequestClient {
     // The server's digest is that of the whole representation.
     var comparesDigest: Bool { request.selection == nil }
 
-    func cancel(_ body: any ResponseBody) { body.cancel(with: CancellationError()) }
+    func cancel(_ body: any ResponseBody) { body.cancel() }
 
-    func receive(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
+    func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
         // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
         // read before the ranges.
         if request.selection == nil { try requireAllowed(length: head.announcedLength) }
         var context = AnswerContext(sender: url)
-        (context.delivered, context.isRestart) = (request.deliveredFile?.representation, request.restarts)
-        let verdict = try await transfer.judge(head, to: plan, in: context)
+        context.delivered = request.deliveredFile?.representation
+        return try await transfer.judge(head, to: plan, in: context)
+    }
+
+    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
         let begun = verdict.replaces ? verdict.continuation?.representation : nil
         if let representation = verdict.continuation?.representation {
             try await requireName(of: representation, isNew: begun != nil)
         }
         try await transfer.follow(verdict, of: head)
+        if case .append = verdict, let comparison = names.comparison {
+            // The stored bytes may show a difference before any others are received.
+            try comparison.advance(to: await transfer.contiguousLength, of: await transfer.heldBytes, isLast: true)
+        }
         if request.selection != nil {
             try requireAllowed(length: max(await transfer.partial.totalLength ?? 0, verdict.continuation?.skipped ?? 0))
         }
         if let begun, request.usesServerFilename { try await transfer.setDestination(destination(for: begun)) }
-        return verdict
     }
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
@@ -161,6 +158,7 @@ extension DownloadRun: RequestClient {
         }
         let total = await transfer.partial.totalLength
         if !verdict.replaces {
+            if goesOn { return }
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))
         } else {
             forget()
@@ -185,8 +183,6 @@ extension DownloadRun: RequestClient {
         digest = nil
         wrongDigest = nil
     }
-
-    func note(_ reason: Reason) async throws { try await transfer.note(reason) }
 
     func retries(after delay: Duration, because failure: any Error) {
         onEvent(.retrying(reason: Reason(for: failure), after: delay))
@@ -214,7 +210,7 @@ extension DownloadRun: RequestClient {
         let response = failure as? ResponseFailure
         let reason = Reason.retriesExhausted(
             response?.lastReason ?? Reason(for: failure), held: kept, isPostponed: response?.afterSeconds ?? 0 > 0)
-        return DownloadError(.unreachable, reason, status: (failure as? ResponseFailure)?.status)
+        return DownloadError(.unreachable, reason, status: response?.status)
     }
 
     func unstable(because reason: Reason) -> any Error { DownloadError(.unstable, .unstable(reason)) }

@@ -2,6 +2,7 @@
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
 public import Logging
+internal import ResumeFiles
 internal import ResumeHTTP
 @_exported public import ResumeStore
 
@@ -97,15 +98,9 @@ public struct Downloader: Sendable {
                 return try await download(run, onTransfer: onTransfer)
             }
         } catch let kept as Kept {
-            // A delivery that was interrupted after the file got its name has left its row and its blob.
-            if let entry = try? await store.entry(for: request), entry.destination == kept.path, entry.held.hasAllBytes
-            {
-                _ = try? await store.purge(request, because: .deliveredBefore)
-            }
-            return Self.keep(kept.path, kept.reason, onEvent)
-        } catch is Unchanged {
-            if let file = request.deliveredFile, file.isInPlace(at: destination.path) {
-                return Self.keep(file.path ?? destination.path, .unchanged, onEvent)
+            let file = request.deliveredFile
+            if kept.reason != .unchanged || file?.isInPlace(at: destination.path) == true {
+                return Self.keep(kept.path ?? file?.path ?? destination.path, kept.reason, onEvent)
             }
             // It was removed or changed in the meantime.
             var request = request
@@ -125,11 +120,12 @@ public struct Downloader: Sendable {
         let (request, transfer, onEvent) = (run.request, run.transfer, run.onEvent)
         do {
             let result = try await transfer.run { transfer in
-                if request.restarts, !transfer.partial.isEmpty {
-                    try await run.requireFreeNameOfHeld()
-                    try await transfer.discard(reason: .restartRequested)
-                    onEvent(.restarted(reason: .restartRequested, totalBytes: nil))
-                } else if !request.restarts, let reason = request.resumeData?.mismatch(with: transfer.partial) {
+                if request.restarts {
+                    let isAnew = !transfer.partial.isEmpty
+                    if isAnew { try await run.requireFreeNameOfHeld() }
+                    try await transfer.restart()
+                    if isAnew { onEvent(.restarted(reason: .restartRequested, totalBytes: nil)) }
+                } else if let reason = request.resumeData?.mismatch(with: transfer.partial) {
                     try await transfer.note(reason)
                     onEvent(.resumeDataOutdated(reason: reason))
                 }
@@ -142,7 +138,7 @@ public struct Downloader: Sendable {
             onEvent(.finished(result))
             return result
         } catch {
-            if error is Unchanged || error is Kept {
+            if error is Kept {
                 // Nothing was requested that could be interrupted.
                 try? await transfer.close()
             } else if (error as? StoreError)?.code == .busy {
@@ -157,26 +153,43 @@ public struct Downloader: Sendable {
         }
     }
 
-    private func begin(
-        _ request: DownloadRequest, to destination: Destination, on queue: isolated TransferQueue,
-        onEvent: @Sendable (DownloadEvent) -> Void
-    ) async throws -> Transfer {
-        do {
-            return try await begin(request, to: destination, waits: false, on: queue)
-        } catch let error as StoreError where error.code == .inUse && request.waits {
-            onEvent(.waiting)
-            return try await begin(request, to: destination, waits: true, on: queue)
+    /// Whether the file at the destination has the digest that a request names; then it counts as this program's.
+    package func recognizesFile(of request: DownloadRequest) async throws -> Bool {
+        var request = request
+        request.replacing = .own
+        let place = try Destination(request.destination)
+        let (_, digest) = try await NameGuard(for: request, in: store).examine(place, place.found)
+        return digest.map { $0 != .wrong } ?? false
+    }
+
+    /// Waits, before a download begins, until its origin may be asked; its place is free for that time.
+    func waitsForOrigin(of request: DownloadRequest) async {
+        let clock = request.waitClock
+        func mayBegin() -> Bool {
+            (request.origins ?? origins).with(request.url.origin) {
+                $0.mayBegin(at: clock.now(), patience: request.retryPolicy.time)
+            }
         }
+        if mayBegin() { return }
+        await request.onPause?(true)
+        while !mayBegin(), !Task.isCancelled { try? await clock.sleep(clock.now() + .milliseconds(50)) }
+        await request.onPause?(false)
     }
 
     private func begin(
-        _ request: DownloadRequest, to destination: Destination, waits: Bool, on queue: isolated TransferQueue
+        _ request: DownloadRequest, to destination: Destination, waits: Bool = false, on queue: isolated TransferQueue,
+        onEvent: @Sendable (DownloadEvent) -> Void
     ) async throws -> Transfer {
         var policy = request.policy
         policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
-        return try await store.open(
-            request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits, on: queue)
+        do {
+            return try await store.open(
+                request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
+                policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits, on: queue)
+        } catch let error as StoreError where error.code == .inUse && request.waits && !waits {
+            onEvent(.waiting)
+            return try await begin(request, to: destination, waits: true, on: queue, onEvent: onEvent)
+        }
     }
 
     /// Records the received bytes and why the download stopped.

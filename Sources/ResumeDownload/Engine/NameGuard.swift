@@ -6,15 +6,10 @@ internal import Synchronization
 
 /// Decides what a download does about the file at its destination, and compares that with what the server sends.
 final class NameGuard: Sendable {
-    private struct State {
-        /// The destination as it may be written.
-        var admitted: Destination?
-        var comparison: FileComparison?
-    }
-
     private let request: DownloadRequest
     private let store: DownloadStore?
-    private let state = Mutex(State())
+    /// The destination as it may be written, and the file there if it is compared with what the server sends.
+    private let state = Mutex<(admitted: Destination?, comparison: FileComparison?)>((nil, nil))
 
     init(for request: DownloadRequest, in store: DownloadStore?) {
         self.request = request
@@ -38,54 +33,64 @@ final class NameGuard: Sendable {
     /// - Throws: ``Kept`` if it has the digest that the caller names; `StoreError` with `destinationExists`.
     @discardableResult
     func admit(_ place: Destination) async throws -> Bool {
-        var destination = place
-        destination.isRecorded = isGuarding
-        let found = destination.found
-        var record = request.deliveredFile
-        let isKnown = record != nil && (request.digest == nil || record?.digest != nil)
-        if !isKnown, isGuarding, let now = found.stamp {
-            record = try await store?.deliveredFile(at: place.path)?.own(now, for: request.url.redacted) ?? record
-        }
-        let digest = try await digest(of: place, found, record)
-        if !isGuarding {
-            if case .right(let time)? = digest { throw Kept(path: place.path, .right(checkedAt: time)) }
+        let found = place.found
+        let (record, digest) = try await examine(place, found)
+        if case .right(let time)? = digest { throw Kept(.right(checkedAt: time), at: place.path) }
+        guard isGuarding else {
             if digest != nil, !place.replaces { throw place.isRefused(.otherDigest) }
             return digest == nil
         }
-        let own = request.replacing == .any ? found.stamp : record?.stamp
+        var destination = place
+        destination.isRecorded = true
+        let replacesAny = request.replacing == .any
         var comparison: FileComparison?
+        let own = found.stamp.flatMap { now in
+            replacesAny ? now : record.map { place.comparable($0.stamp, with: now) }
+        }
         switch NameDecision(found, own: own, digest: digest) {
-        case .write: destination.replaces = false
-        case .replace(let stamp): (destination.replaces, destination.onlyReplaces) = (true, stamp)
-        case .keep(let time): throw Kept(path: place.path, .right(checkedAt: time))
+        case .write, .keep, .number: destination.replaces = replacesAny
+        case .replace(let stamp): (destination.replaces, destination.onlyReplaces) = (true, replacesAny ? nil : stamp)
         case .compare(let size):
             destination.replaces = false
             comparison = FileComparison(with: destination, size: size)
-        case .number: throw destination.isRefused(.otherKind)
         case .refuse(let refusal): throw destination.isRefused(refusal)
         }
-        state.withLock { $0 = State(admitted: destination, comparison: comparison) }
+        state.withLock { $0 = (destination, comparison) }
         return digest == nil
     }
 
-    /// Whether a file has the digest that the caller names; nil if it names none, or if there is no file.
-    private func digest(
-        of place: Destination, _ found: NameDecision.Found, _ record: DeliveredFile?
-    ) async throws -> InPlaceDigest? {
-        guard let named = request.digest, !request.restarts, case .file(let now) = found else { return nil }
-        let known = InPlaceDigest(
-            named, proof: record?.proof, now: now, keepsChangeTime: place.keepsChangeTime)
-        guard known == .unread else { return known }
-        request.onCheck?(place.path, now.size)
-        guard let read = try await place.digest(named.algorithm), read.stamp == now, let digest = read.digest else {
-            return .wrong
+    /// Finds out whether a file was delivered by this program, and has the digest that the caller names.
+    ///
+    /// - Returns: Its record; and nil instead of the digest if the caller names none, or if there is no file.
+    func examine(
+        _ place: Destination, _ found: NameDecision.Found
+    ) async throws -> (record: DeliveredFile?, digest: InPlaceDigest?) {
+        var (record, isDelivered) = (request.deliveredFile, true)
+        let isKnown = record != nil && (request.digest == nil || record?.digest != nil)
+        if !isKnown, isGuarding, let now = found.stamp, let known = try await store?.deliveredFile(at: place.path),
+            let own = known.own(now, for: request.url.redacted)
+        {
+            (record, isDelivered) = (own, own == known.file)
         }
-        guard digest == named else { return .wrong }
-        // It is this program's from now on.
-        var file = record ?? DeliveredFile(found: now)
-        (file.stamp, file.digest, file.checkedAt, file.path) = (now, digest, WallClock.milliseconds, nil)
-        try await store?.renew(file, at: place.path, from: request.url.redacted)
-        return .right(checkedAt: 0)
+        guard let named = request.digest, !request.restarts, case .file(let now) = found else { return (record, nil) }
+        var digest = InPlaceDigest(named, proof: record?.proof, now: now, keepsChangeTime: place.keepsChangeTime)
+        if digest == .unread {
+            request.onCheck?(place.path, now.size)
+            let read = try await place.digest(named.algorithm)
+            guard read?.stamp == now, read?.digest == named else { return (record, .wrong) }
+            // It is this program's from now on.
+            var file = record ?? DeliveredFile(found: now)
+            (file.stamp, file.digest, file.checkedAt, file.path) = (now, named, WallClock.milliseconds, nil)
+            try await store?.renew(file, at: place.path, from: request.url.redacted)
+            (digest, isDelivered) = (.right(checkedAt: 0), false)
+        }
+        // A delivery that was interrupted after the file got its name has left its row and its blob.
+        if !isDelivered, digest != .wrong, let left = try? await store?.entry(for: request),
+            left.destination == place.path, left.held.hasAllBytes
+        {
+            _ = try? await store?.purge(request, because: .deliveredBefore)
+        }
+        return (record, digest)
     }
 
     /// Decides, when the head of a response has arrived, how the file in place is compared.
@@ -103,12 +108,12 @@ final class NameGuard: Sendable {
     }
 }
 
-/// Thrown if the file at the destination is kept without a request.
+/// Thrown if a file is kept: the one at the destination without a request, or after 304 the one that was delivered.
 struct Kept: Error {
-    let path: String
     let reason: DownloadResult.Kept
+    let path: String?
 
-    init(path: String, _ reason: DownloadResult.Kept) { (self.path, self.reason) = (path, reason) }
+    init(_ reason: DownloadResult.Kept, at path: String? = nil) { (self.reason, self.path) = (reason, path) }
 }
 
 /// The name of the file, if the server may choose it, and what already has that name.
@@ -162,18 +167,21 @@ extension DownloadRun {
             policy: await policy)
         while case .send(let requests) = course.next() {
             for answer in try await run.answers(to: requests, { try await $0.response(to: $1) }) {
-                guard case .read = course.receive(answer.head, to: answer.request) else { return .uncompared }
-                let parts = answer.request.parts(of: answer.response.body, after: answer.head)
-                for range in answer.request.ranges {
-                    guard let sent = parts.lazy.compactMap({ $0.bytes(in: range) }).first else { continue }
-                    let same = try await Blocking.run { try comparison.destination.read(range) }
-                    if let offset = zip(same, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
-                        return .differs(at: range.lowerBound &+ Int64(offset))
+                switch course.receive(answer.head, to: answer.request) {
+                case .read:
+                    let (ranges, difference) = try await answer.compare { range in
+                        try await Blocking.run { try comparison.destination.read(range) }
                     }
+                    if let difference { return .differs(at: difference) }
+                    course.agree(on: ranges, of: answer.request)
+                // The server may send single ranges only.
+                case .useless: continue
+                case .retry(let reason, let seconds):
+                    throw RequestOutcome.retry(reason, afterSeconds: seconds, status: answer.head.status.code)
+                case .changed, .refuse: return .uncompared
                 }
-                course.agree(on: answer.request.ranges, of: answer.request)
             }
         }
-        return .onlySampled
+        return if case .end(.agree) = course.next() { .onlySampled } else { .uncompared }
     }
 }

@@ -5,8 +5,8 @@ internal import Synchronization
 extension Reason {
     static func renewedToHTTP(_ url: DownloadURL) -> Reason {
         Reason(
-            code: .init(rawValue: "renewed-to-http"),
-            text: "the renewed URL at \(url.host) uses http, and the download uses https; renew it with an https URL")
+            "renewed-to-http",
+            "the renewed URL at \(url.host) uses http, and the download uses https; renew it with an https URL")
     }
 
     /// Makes the reason for which a request, a body or a download ended with an error.
@@ -20,9 +20,11 @@ extension Reason {
             case let error as DownloadError: error.reason
             case let error as ResponseFailure: error.reason
             case let error as TransportError: .transport(error)
-            case let error as StoreError: Reason(code: .init(rawValue: "failed"), text: error.message)
+            case RequestOutcome.retry(let reason, _, _): reason
+            case RequestOutcome.closed(let origin, _): .waitRequested(origin)
+            case let error as StoreError: Reason("failed", error.message)
             // Errors of the caller's closures and transports may contain a signed URL.
-            default: Reason(code: .init(rawValue: "failed"), text: "failed with an error of type \(type(of: error))")
+            default: Reason("failed", "failed with an error of type \(type(of: error))")
             }
     }
 
@@ -31,55 +33,47 @@ extension Reason {
         "delivered-before", "the file was already delivered by a run that was interrupted")
 
     /// The caller or a queue cancelled the download.
-    static let cancelled = Reason(
-        code: .init(rawValue: "cancelled"), text: "cancelled by the caller; the partial data is kept")
+    static let cancelled = Reason("cancelled", "cancelled by the caller; the partial data is kept")
 
     /// The download was cancelled and its data will be removed, unless another download of the same file prevents it.
     static let cancelledRemoving = Reason(
-        code: .init(rawValue: "cancelled-removed"),
-        text: "cancelled by the caller; the partial data is removed unless another download uses it")
+        "cancelled-removed",
+        "cancelled by the caller; the partial data is removed unless another download uses it")
 
     /// The reason for the removal itself.
-    static let cancelledRemoved = Reason(
-        code: .init(rawValue: "cancelled-removed"), text: "cancelled by the caller; the partial data was removed")
+    static let cancelledRemoved = Reason("cancelled-removed", "cancelled by the caller; the partial data was removed")
 
     /// A queue or a task paused it, or a queue let another download run first.
-    static let paused = Reason(code: .init(rawValue: "paused"), text: "paused; the partial data is kept")
+    static let paused = Reason("paused", "paused; the partial data is kept")
 
     /// The program received a signal to exit.
-    package static let interrupted = Reason(
-        code: .init(rawValue: "interrupted"), text: "interrupted by a signal; the partial data is kept")
+    package static let interrupted = Reason("interrupted", "interrupted by a signal; the partial data is kept")
 
     /// The download took longer than the user allows.
-    package static let timeLimit = Reason(
-        code: .init(rawValue: "time-limit"), text: "ended after the time of --max-time; the partial data is kept")
+    package static let timeLimit = Reason("time-limit", "ended after the time of --max-time; the partial data is kept")
 
     /// The output of the download could not be written.
     package static let outputClosed = Reason(
-        code: .init(rawValue: "output-closed"), text: "the output could not be written; the partial data is kept")
+        "output-closed", "the output could not be written; the partial data is kept")
 
     static func evicted(_ bytes: Int64) -> Reason {
-        Reason(
-            code: .init(rawValue: "evicted"),
-            text: "the store removed the \(bytes) bytes received before the pause to stay within its limits")
+        Reason("evicted", "the store removed the \(bytes) bytes received before the pause to stay within its limits")
     }
 
     /// More bytes than allowed were received, and it is unknown how many follow.
     static func tooLarge(receiving received: Int64?, limit: Int64) -> Reason {
         Reason(
-            code: .init(rawValue: "too-large"),
-            text: "the download exceeds the limit of \(limit) bytes"
+            "too-large",
+            "the download exceeds the limit of \(limit) bytes"
                 + (received.map { ": \($0) bytes have been received" } ?? ""))
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
-        Reason(
-            code: .init(rawValue: "too-large"),
-            text: "the download has \(length) bytes, which exceeds the limit of \(limit) bytes")
+        Reason("too-large", "the download has \(length) bytes, which exceeds the limit of \(limit) bytes")
     }
 
     static func notPermitted(_ url: DownloadURL) -> Reason {
-        Reason(code: .init(rawValue: "not-permitted"), text: "requests to \(url) are not permitted")
+        Reason("not-permitted", "requests to \(url) are not permitted")
     }
 
     private static let partialDataIsKept = "The partial data is kept."
@@ -104,19 +98,32 @@ extension Reason {
     }
 
     static func transport(_ error: TransportError) -> Reason {
-        Reason(code: .init(rawValue: error.code.rawValue), text: Printable.escaped(error.message))
+        Reason(error.code.rawValue, Printable.escaped(error.message))
+    }
+
+    static func certificateChanged(_ error: TransportError) -> Reason {
+        Reason(
+            "certificate-changed",
+            "\(Printable.escaped(error.message)), and this server had a trusted one before; does the network want a login? "
+                + "What you have is kept")
     }
 
     static func rangeAnswerInvalid(_ error: TransportError) -> Reason {
         let problem = Printable.escaped(error.message)
         return Reason(
-            code: .init(rawValue: "range-answer-invalid"),
-            text: "the response to a range request is invalid, so the whole file is requested (\(problem))")
+            "range-answer-invalid",
+            "the response to a range request is invalid, so the whole file is requested (\(problem))")
     }
 
     static func redirect(_ problem: Redirection.Problem, from host: String) -> Reason {
-        Reason(
-            code: .init(rawValue: "redirect"), text: "a redirect from \(host) was not followed: \(problem.description)")
+        Reason("redirect", "a redirect from \(host) was not followed: \(problem.description)")
+    }
+}
+
+extension Result where Failure == any Error {
+    /// Takes the result of an operation.
+    package init(_ operation: () async throws -> Success) async {
+        do { self = .success(try await operation()) } catch { self = .failure(error) }
     }
 }
 

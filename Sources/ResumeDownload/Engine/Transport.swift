@@ -52,7 +52,7 @@ extension Transport {
             }
             if !task.isCancelled { return response }
             // The response arrived together with the cancellation.
-            response.body.cancel(with: CancellationError())
+            response.body.cancel()
             throw CancellationError()
         } catch {
             guard isLate.load(ordering: .relaxed), !Task.isCancelled else { throw error }
@@ -65,6 +65,39 @@ extension TransportError {
     /// The error for a head that is not received in time.
     package static func late(_ authority: String, _ timeout: Duration) -> TransportError {
         TransportError(.stalled, "\(authority) did not respond within \(timeout / .seconds(1)) seconds")
+    }
+
+    /// The error for a response that ends early.
+    package static func cut(_ authority: String, before end: String = "before the response was complete") -> Self {
+        TransportError(.connectionClosed, "the connection to \(authority) closed \(end)")
+    }
+
+    /// The error for a response that is not HTTP.
+    package static func invalid(_ problem: String, from authority: String) -> Self {
+        TransportError(.invalidResponse, "invalid HTTP response from \(authority): \(problem)")
+    }
+
+    /// The error for a request after the end of the transport.
+    package static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
+}
+
+extension HTTPResponse {
+    /// Makes the head of another client's response; fields that HTTP does not permit are left out.
+    package init(code: Int, phrase: String = "", fields: some Sequence<(String, String)>) {
+        self.init(status: .init(code: (100...999).contains(code) ? code : 999, reasonPhrase: phrase))
+        for (name, value) in fields {
+            if let name = HTTPField.Name(name) { headerFields.append(HTTPField(name: name, value: value)) }
+        }
+    }
+}
+
+extension DownloadURL {
+    /// Reads the URL of a request.
+    package init(of request: HTTPRequest) throws {
+        guard let scheme = request.scheme, let authority = request.authority, let path = request.path,
+            let url = try? DownloadURL("\(scheme)://\(authority)\(path)")
+        else { throw TransportError(.invalidRequest, "the request has no valid URL") }
+        self = url
     }
 }
 
@@ -106,6 +139,11 @@ package protocol ResponseBody: AnyObject, Sendable {
 
     /// Stops the transfer: ``read(_:)`` throws the given error, and parts that were not passed on are dropped.
     func cancel(with error: any Error)
+}
+
+extension ResponseBody {
+    /// Stops the transfer, since no more is needed.
+    func cancel() { cancel(with: CancellationError()) }
 }
 
 /// A failure between this machine and the server.

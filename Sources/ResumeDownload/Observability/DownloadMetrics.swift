@@ -13,29 +13,23 @@ struct DownloadMetrics: Sendable {
     var isOn: Bool { !(factory is NOOPMetricsHandler) }
 
     /// Counts bytes of bodies received over the network.
-    func fetched(_ bytes: Int64) {
-        Counter(label: "resume_store_bytes_fetched", factory: factory).increment(by: bytes)
-    }
+    func fetched(_ bytes: Int64) { counter("resume_store_bytes_fetched").increment(by: bytes) }
 
     /// Counts bytes of a delivered file that had been received earlier.
-    func reused(_ bytes: Int64) {
-        Counter(label: "resume_store_bytes_reused", factory: factory).increment(by: bytes)
-    }
+    func reused(_ bytes: Int64) { counter("resume_store_bytes_reused").increment(by: bytes) }
 
     /// Counts a download that restarted although it had partial data.
     func restarted(because reason: Reason.Code) {
-        counter("resume_store_restarts", reason).increment()
+        counter("resume_store_restarts", ("reason", reason.rawValue)).increment()
     }
 
     /// Counts an entry that the collector removed.
     func evicted(because reason: Reason.Code) {
-        counter("resume_store_evictions", reason).increment()
+        counter("resume_store_evictions", ("reason", reason.rawValue)).increment()
     }
 
     /// Records how many bytes the store holds.
-    func size(_ bytes: Int64) {
-        Gauge(label: "resume_store_size", factory: factory).record(bytes)
-    }
+    func size(_ bytes: Int64) { Gauge(label: "resume_store_size", factory: factory).record(bytes) }
 
     /// Counts a download that has ended, and records how long it took.
     ///
@@ -43,10 +37,9 @@ struct DownloadMetrics: Sendable {
     ///   - outcome: `delivered`, `failed`, `cancelled`, `paused` or `unchanged`.
     ///   - duration: The time since it was requested.
     func ended(as outcome: String, after duration: Duration) {
-        let dimensions = [("outcome", outcome)]
-        Counter(label: "resume_store_downloads", dimensions: dimensions, factory: factory).increment()
-        Timer(label: "resume_store_download_duration", dimensions: dimensions, factory: factory).record(
-            duration: duration)
+        counter("resume_store_downloads", ("outcome", outcome)).increment()
+        let label = "resume_store_download_duration"
+        Timer(label: label, dimensions: [("outcome", outcome)], factory: factory).record(duration: duration)
     }
 
     /// Changes the number of downloads that run.
@@ -59,7 +52,7 @@ struct DownloadMetrics: Sendable {
         Meter(label: "resume_store_downloads_waiting", factory: factory).increment(by: difference)
     }
 
-    private func counter(_ label: String, _ reason: Reason.Code) -> Counter {
-        Counter(label: label, dimensions: [("reason", reason.rawValue)], factory: factory)
+    private func counter(_ label: String, _ dimensions: (String, String)...) -> Counter {
+        Counter(label: label, dimensions: dimensions, factory: factory)
     }
 }

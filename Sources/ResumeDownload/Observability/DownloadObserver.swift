@@ -56,13 +56,14 @@ struct DownloadObserver: Sendable {
             await noteSize()
             return result
         } catch {
-            let reason = Reason(for: error, interruption)
-            let isPaused = reason == .paused
-            metrics.ended(
-                as: error is Unchanged || error is Kept
-                    ? "unchanged" : error is CancellationError ? (isPaused ? "paused" : "cancelled") : "failed",
-                after: ContinuousClock.now - start)
-            note(error)
+            let (reason, isCancelled) = (Reason(for: error, interruption), error is CancellationError)
+            let outcome =
+                error is Kept ? "unchanged" : !isCancelled ? "failed" : reason == .paused ? "paused" : "cancelled"
+            metrics.ended(as: outcome, after: ContinuousClock.now - start)
+            // The caller knows about its own cancellation, so that is logged at the debug level only.
+            logger?.log(
+                level: isCancelled ? .debug : .info, "\(reason == .interrupted ? "interrupted" : outcome)",
+                metadata: .reason(reason))
             await noteSize()
             throw error
         }
@@ -118,19 +119,6 @@ struct DownloadObserver: Sendable {
                     "fetched": "\(result.fetchedBytes)", "proved": "\(result.isProved)",
                 ])
         }
-    }
-
-    private func note(_ error: any Error) {
-        let reason = Reason(for: error, interruption)
-        let message: Logger.Message =
-            switch reason {
-            case _ where !(error is CancellationError): "failed"
-            case .paused: "paused"
-            case .interrupted: "interrupted"
-            default: "cancelled"
-            }
-        // The caller knows about its own cancellation, so that is logged at the debug level only.
-        logger?.log(level: error is CancellationError ? .debug : .info, message, metadata: .reason(reason))
     }
 
     private func noteSize() async {

@@ -6,17 +6,17 @@ extension DownloadError {
     package static let queueClosed = DownloadError(
         .closed,
         Reason(
-            code: .init(rawValue: "queue-closed"),
-            text: "the queue is closed; its unfinished downloads continue when it is opened again"))
+            "queue-closed",
+            "the queue is closed; its unfinished downloads continue when it is opened again"))
     /// The download was cancelled in the queue.
     package static let cancelledInQueue = DownloadError(
         .cancelled,
         Reason(
-            code: .init(rawValue: "cancelled-in-queue"),
-            text: "the download was cancelled in the queue; add it again to resume it"))
+            "cancelled-in-queue",
+            "the download was cancelled in the queue; add it again to resume it"))
 
     /// The request conflicts with another one for the same download.
     package static func conflict(_ text: String) -> DownloadError {
-        DownloadError(.conflict, Reason(code: .init(rawValue: "conflict"), text: text))
+        DownloadError(.conflict, Reason("conflict", text))
     }
 }

@@ -54,7 +54,7 @@ extension DownloadQueue {
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
         // Set even if the run is already being paused.
         if isKnown { live[key]?.interruption?.set(interruption(of: key)) }
-        if isKnown, state.items[key]?.wish == .dropped {
+        if isKnown, state.items[key]?.wish == .dropping {
             await withCheckedContinuation { drops[key, default: []].append($0) }
         }
         return isKnown
@@ -85,10 +85,7 @@ extension DownloadQueue {
         let requested = item.deliveries.filter { $0.value.request != nil }.keys
         for delivery in requested { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
         live[key]?.limit()
-        step {
-            $0.touch(key)
-            return []
-        }
+        step { $0.touch(key) }
         return !requested.isEmpty
     }
 
@@ -96,10 +93,7 @@ extension DownloadQueue {
     ///
     /// Their partial data stays on disk within the store's size limit, and the next request still resumes it.
     public func releaseMemory() async {
-        stepIfOpen {
-            $0.releaseMemory()
-            return []
-        }
+        stepIfOpen { $0.releaseMemory() }
         await downloader.store.releaseMemory()
     }
 
@@ -110,35 +104,20 @@ extension DownloadQueue {
         let waiting = state.waiting.compactMap { state.items[$0] }
         let known = Set((running + waiting).map(\.key))
         let rest = state.items.values.filter { !known.contains($0.key) }.sorted {
-            ($0.wish.state.rawValue, $1.rank) < ($1.wish.state.rawValue, $0.rank)
+            ($0.wish.rawValue, $1.rank) < ($1.wish.rawValue, $0.rank)
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
-        var report = DownloadQueue.Report(items: (running + waiting + rest).map(reported), isPaused: state.isHeld)
-        report.maximumRunning = hasForced ? 1 : state.maximumRunning
-        return report
+        return DownloadQueue.Report(
+            maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
+            items: (running + waiting + rest).map(reported))
     }
 
     /// Reads what the collector of any process has removed since the last call.
     private func noteEvictions() async {
-        guard !isReleased else { return }
-        let reading = Task {
-            if let found = try? await downloader.store.evictedBytes(in: lease) { evicted = found }
-        }
-        guard isSettling else { return await reading.value }
-        // A write of rows may be waiting for another process. Then the report uses the previous values after a short
-        // wait.
-        let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        let reader = Task {
-            await reading.value
-            end.finish()
-        }
-        let patience = Task {
-            try? await Task.sleep(for: .milliseconds(250))
-            end.finish()
-        }
-        for await _ in ends {}
-        patience.cancel()
-        reader.cancel()
+        // A write of rows may be waiting for another process. Then the report uses the previous values.
+        for _ in 0..<25 where isSettling { try? await Task.sleep(for: .milliseconds(10)) }
+        guard !isReleased, !isSettling, let found = try? await downloader.store.evictedBytes(in: lease) else { return }
+        evicted = found
     }
 
     private func reported(_ item: QueueState.Item) -> DownloadQueue.Report.Item {
@@ -146,13 +125,11 @@ extension DownloadQueue {
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
         let isRunning = item.run.map { !$0.isStopping } ?? false
-        var reported = DownloadQueue.Report.Item(
+        return DownloadQueue.Report.Item(
             key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
-            state: isRunning ? .downloading : item.wish.state, receivedBytes: progress.receivedBytes,
-            evictedBytes: evicted, totalBytes: progress.totalBytes, priority: item.priority,
-            failure: item.failure ?? live[item.key]?.failure)
-        (reported.isExclusive, reported.callers) = (item.isExclusive, item.callers.count)
-        return reported
+            state: isRunning ? .downloading : item.wish, receivedBytes: progress.receivedBytes, evictedBytes: evicted,
+            totalBytes: progress.totalBytes, priority: item.priority, isExclusive: item.isExclusive,
+            callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
     }
 
     /// Waits until nothing runs and nothing waits for its turn; paused downloads do not count.
@@ -190,7 +167,7 @@ extension DownloadQueue {
         if !state.isClosed { step { body(&$0) } }
     }
 
-    private func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
+    func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
         var isKnown = false
         stepIfOpen { state in
             let actions = body(&state)
@@ -198,18 +175,5 @@ extension DownloadQueue {
             return actions ?? []
         }
         return isKnown
-    }
-}
-
-extension QueueState.Wish {
-    fileprivate var state: DownloadQueue.Report.State {
-        switch self {
-        case .waiting: .waiting
-        case .paused: .paused
-        case .failed: .failed
-        case .cancelled: .cancelled
-        case .restored: .restored
-        case .dropped: .dropping
-        }
     }
 }

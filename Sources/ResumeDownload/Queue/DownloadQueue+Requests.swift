@@ -66,16 +66,13 @@ extension DownloadQueue {
 extension DownloadRequest {
     /// Throws if a request asks for different bytes under the same key as another one.
     func requireAgreement(with other: DownloadRequest) throws(DownloadError) {
-        if let digest, let known = other.digest, digest != known {
-            throw DownloadError.conflict(
-                "the download of \(StoreError.shown(storeKey)) is already requested with a different digest. "
-                    + "Set a separate key for one of them.")
-        }
-        if acceptEncoding.lowercased() != other.acceptEncoding.lowercased() {
-            throw DownloadError.conflict(
-                "the download of \(StoreError.shown(storeKey)) is already requested with different content codings. "
-                    + "Set a separate key for one of them.")
-        }
+        let hasOtherDigest = digest.flatMap { digest in other.digest.map { digest != $0 } } ?? false
+        let hasOtherCoding = acceptEncoding.lowercased() != other.acceptEncoding.lowercased()
+        guard hasOtherDigest || hasOtherCoding else { return }
+        throw DownloadError.conflict(
+            "the download of \(StoreError.shown(storeKey)) is already requested with "
+                + (hasOtherDigest ? "a different digest" : "different content codings")
+                + ". Set a separate key for one of them.")
     }
 }
 

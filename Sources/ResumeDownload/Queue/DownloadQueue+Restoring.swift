@@ -11,7 +11,9 @@ extension DownloadQueue {
             let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request =
                 isPlace(row.destination)
-                ? QueuedTerms.request(row.terms, url: row.url, key: row.key, destination: row.destination) : nil
+                ? QueuedTerms.decoded(row.terms).flatMap { terms in
+                    terms.needs == nil ? terms.request(url: row.url, key: row.key, destination: row.destination) : nil
+                } : nil
             let delivery = state.restore(
                 QueueState.Addition(row.key, to: row.destination, priority: priority, isExclusive: row.isExclusive),
                 rank: rank, isPaused: row.state == .paused, failure: row.failure, isReady: request != nil)
@@ -25,10 +27,10 @@ extension DownloadQueue {
             item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
             item.limit()
             live[row.key] = item
-            var download = DownloadQueue.RestoredDownload(
-                key: row.key, url: row.url, destination: row.destination, request: request)
-            (download.priority, download.isPaused, download.failure) = (priority, row.state == .paused, row.failure)
-            (download.receivedBytes, download.totalBytes) = (row.receivedBytes, row.totalBytes)
+            let download = DownloadQueue.RestoredDownload(
+                key: row.key, url: row.url, destination: row.destination, priority: priority,
+                isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
+                totalBytes: row.totalBytes, request: request)
             left.append((delivery, download))
         }
         _ = state.takeChanges()

@@ -39,7 +39,7 @@ extension DownloadQueue {
     func interruption(of key: String) -> Reason {
         switch state.items[key]?.wish {
         case .cancelled: .cancelled
-        case .dropped: .cancelledRemoving
+        case .dropping: .cancelledRemoving
         default: .paused
         }
     }
@@ -76,14 +76,11 @@ extension DownloadQueue {
         // Runs outside of the actor so as not to block it.
         live[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
+            await downloader.waitsForOrigin(of: request)
             var request = request
             request.evictedBytes = await self.takeEvictedBytes(of: key)
-            let outcome: Result<DownloadResult, any Error>
-            do {
-                outcome = .success(
-                    try await downloader.download(request) { listeners.tell($0, of: run.delivery) })
-            } catch {
-                outcome = .failure(error)
+            let outcome = await Result { [request] in
+                try await downloader.download(request) { listeners.tell($0, of: run.delivery) }
             }
             guard await self.ended(key, run, request, version: delivery.version, outcome) else { return }
             onFinish?(key, outcome)
@@ -93,13 +90,7 @@ extension DownloadQueue {
 
     /// Records that a run waits, or that it goes on; returns false if there is no place for that.
     private func pauses(_ key: String, run: Int, _ isPaused: Bool) -> Bool {
-        var isDone = true
-        step { state in
-            let actions = state.pauses(key, run: run, isPaused)
-            isDone = actions != nil
-            return actions ?? []
-        }
-        return isDone
+        stepIfKnown { $0.pauses(key, run: run, isPaused) }
     }
 
     /// Returns and clears the number of bytes that the collector removed of a download that is about to run.
@@ -143,7 +134,7 @@ extension DownloadQueue {
 
     /// Whether there is a delivery besides the current or next one, or whether the current one must run again.
     func hasMoreDestinations(_ key: String) -> Bool {
-        guard let item = state.items[key], item.wish != .dropped else { return false }
+        guard let item = state.items[key], item.wish != .dropping else { return false }
         let waiting = item.deliveries.filter { $0.isReady && $0.number != item.run?.delivery }
         return waiting.count > (item.run == nil ? 1 : 0) || isOutdated(key)
     }
@@ -202,7 +193,7 @@ extension DownloadQueue {
 
     private func told() {
         telling -= 1
-        step { _ in [] }
+        settle()
     }
 
     /// Removes the partial data of a download.
@@ -237,7 +228,7 @@ extension DownloadQueue {
         await withCheckedContinuation { continuation in
             if isCancellable, Task.isCancelled { return continuation.resume() }
             idle[number] = continuation
-            step { _ in [] }
+            settle()
         }
     }
 

@@ -170,8 +170,15 @@ public actor DownloadQueue {
         lastCaller += 1
         let caller = lastCaller
         return try await withTaskCancellationHandler {
-            try await answer(
-                to: caller, request, priority: priority, isExclusive: isExclusive, onEvent: onEvent)
+            let addition = try checked(request, caller: caller, priority: priority, isExclusive: isExclusive)
+            return try await withCheckedThrowingContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                waiters[caller] = Waiter(key: addition.key, continuation: continuation)
+                take([(request, addition)])
+                if let delivery = number(of: addition) {
+                    live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
+                }
+            }
         } onCancel: {
             Task { await self.leave(caller) }
         }
@@ -216,30 +223,6 @@ public actor DownloadQueue {
         }
         take(Array(zip(requests, additions)))
         try await recorded()
-    }
-
-    private func answer(
-        to caller: QueueState.Caller, _ request: DownloadRequest, priority: Priority, isExclusive: Bool,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void
-    ) async throws -> DownloadResult {
-        let addition = try checked(request, caller: caller, priority: priority, isExclusive: isExclusive)
-        return try await withCheckedThrowingContinuation { continuation in
-            enlist(continuation, request, addition, onEvent)
-        }
-    }
-
-    private func enlist(
-        _ continuation: CheckedContinuation<DownloadResult, any Error>, _ request: DownloadRequest,
-        _ addition: QueueState.Addition, _ onEvent: @escaping @Sendable (DownloadEvent) -> Void
-    ) {
-        guard let caller = addition.caller, !Task.isCancelled else {
-            return continuation.resume(throwing: CancellationError())
-        }
-        waiters[caller] = Waiter(key: addition.key, continuation: continuation)
-        take([(request, addition)])
-        if let delivery = number(of: addition) {
-            live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
-        }
     }
 
     private func leave(_ caller: QueueState.Caller) { step { $0.leave(caller) } }

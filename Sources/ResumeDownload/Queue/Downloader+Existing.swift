@@ -36,11 +36,9 @@ extension Downloader {
     static func keep(
         _ path: String, _ reason: DownloadResult.Kept = .exists, _ onEvent: (DownloadEvent) -> Void
     ) -> DownloadResult {
-        var result = DownloadResult(
-            path: path, totalBytes: (try? Destination(path))?.existingBytes ?? 0, reusedBytes: 0, fetchedBytes: 0,
-            digest: nil, contentCoding: nil, isLengthVerified: false, isProved: false, isExisting: true,
-            agreedSamples: nil)
-        result.kept = reason
+        var result = DownloadResult(path: path, totalBytes: (try? Destination(path))?.existingBytes ?? 0)
+        (result.isLengthVerified, result.isProved) = (false, false)
+        (result.isExisting, result.kept) = (true, reason)
         onEvent(.finished(result))
         return result
     }

@@ -41,10 +41,7 @@ package enum JobTerms {
     ///   - url: Its URL with all secrets; nil for the recorded one.
     /// - Returns: The request; nil if it cannot be read.
     package static func request(for job: Job, at url: DownloadURL? = nil) -> DownloadRequest? {
-        guard let terms = QueuedTerms.decoded(job.terms), let url = url ?? (try? DownloadURL(job.url)) else {
-            return nil
-        }
-        return terms.request(url: url, key: job.key, destination: job.destination)
+        QueuedTerms.decoded(job.terms)?.request(url: job.url, with: url, key: job.key, destination: job.destination)
     }
 
     /// Whether the file of a job is also one for other terms.
@@ -75,7 +72,7 @@ extension DownloadRequest {
     /// - Parameters:
     ///   - id: The job, which is done as soon as its file is delivered.
     ///   - rest: What is left to do then, as the failure of the job; nil if nothing is.
-    ///   - file: The delivered file that is in place: if the server has the same, ``Unchanged`` is thrown.
+    ///   - file: The delivered file that is in place: the server is asked whether it has another one.
     package mutating func fulfils(_ id: Int64, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
         queuedRows.append(QueuedRow(id: id, rest: rest))
         deliveredFile = file

@@ -13,34 +13,43 @@ internal import ResumeStore
 /// program can make it again. A job of the command line names what must be given again. All members are optional: the
 /// usual values are not recorded, since a store may have millions of rows, and rows of an earlier release lack members.
 struct QueuedTerms: Codable {
-    private var selection: String?
-    private var condition: String?
+    private var selection, condition, acceptEncoding, ifExists: String?
     private var digest: [String: String]?
-    private var allowsUnvalidated: Bool?
-    private var acceptEncoding: String?
-    private var restarts: Bool?
-    private var waits: Bool?
-    private var connections: Int?
-    private var overlap: Int64?
-    private var retries: Int?
-    /// In seconds, as are all times here.
-    private var retryTime: Double?
-    private var firstDelay: Double?
-    private var longestDelay: Double?
-    private var restartLimit: Int?
-    private var stallTimeout: Double?
-    private var stallBytes: Int64?
-    private var rateLimit: Int64?
-    private var maximumLength: Int64?
-    private var usesServerFilename: Bool?
-    private var ifExists: String?
+    private var allowsUnvalidated, restarts, waits, usesServerFilename: Bool?
+    private var connections, retries, restartLimit: Int?
+    private var overlap, stallBytes, rateLimit, maximumLength: Int64?
+    /// In seconds.
+    private var retryTime, firstDelay, longestDelay, stallTimeout: Double?
     /// The header fields without secrets: names and values, one after the other.
     private var fields: [String]?
     /// What is not stored and must be given again, if there is any.
     private(set) var needs: [String]?
-
     /// For a URL that must be given again: a keyed hash of it, in hexadecimal digits, by which it is told from others.
-    var identity: String?
+    private var identity: String?
+
+    /// An option that is recorded if it is not the usual one.
+    private struct Option: Sendable {
+        let record: @Sendable (inout QueuedTerms, DownloadRequest, _ usual: DownloadRequest) -> Void
+        let set: @Sendable (inout DownloadRequest, QueuedTerms) -> Void
+
+        init<Value: Equatable & SendableMetatype>(
+            _ term: any WritableKeyPath<QueuedTerms, Value?> & Sendable,
+            _ option: any WritableKeyPath<DownloadRequest, Value> & Sendable
+        ) {
+            record = { if $1[keyPath: option] != $2[keyPath: option] { $0[keyPath: term] = $1[keyPath: option] } }
+            set = { if let value = $1[keyPath: term] { $0[keyPath: option] = value } }
+        }
+    }
+
+    private static let options = [
+        Option(\.allowsUnvalidated, \.allowsUnvalidated), Option(\.acceptEncoding, \.acceptEncoding),
+        Option(\.restarts, \.restarts), Option(\.waits, \.waits), Option(\.usesServerFilename, \.usesServerFilename),
+        Option(\.connections, \.connections), Option(\.overlap, \.overlap), Option(\.stallBytes, \.stallBytes),
+        Option(\.retries, \.retryPolicy.retries), Option(\.restartLimit, \.retryPolicy.restarts),
+        Option(\.retryTime, \.retryPolicy.time.recorded), Option(\.firstDelay, \.retryPolicy.firstDelay.recorded),
+        Option(\.longestDelay, \.retryPolicy.longestDelay.recorded),
+        Option(\.stallTimeout, \.stallTimeout.recorded),
+    ]
 
     /// What ``needs`` says of a URL with user info or a signature.
     static let neededURL = "URL"
@@ -52,38 +61,18 @@ struct QueuedTerms: Codable {
     ///   - key: The key of the store's hashes, so that secrets are named; nil if there are no terms for a request with
     ///     header fields or secrets, which only the program itself can make again.
     private init?(_ request: DownloadRequest, _ key: [UInt8]?) {
-        guard request.permits == nil, request.headURL == nil else { return nil }
-        if let key {
-            takeFields(of: request, key)
-        } else if request.refresh != nil || !request.headerFields.isEmpty || !request.secretHeaderFields.isEmpty
-            || request.url.hasSecrets
-        {
-            return nil
-        }
+        let isPlain =
+            request.refresh == nil && request.headerFields.isEmpty && request.secretHeaderFields.isEmpty
+            && !request.url.hasSecrets
+        guard request.permits == nil, request.headURL == nil, key != nil || isPlain else { return nil }
+        if let key { takeFields(of: request, key) }
         let usual = DownloadRequest(request.url, to: "")
-        func unusual<Value: Equatable>(_ path: KeyPath<DownloadRequest, Value>) -> Value? {
-            request[keyPath: path] == usual[keyPath: path] ? nil : request[keyPath: path]
-        }
+        for option in Self.options { option.record(&self, request, usual) }
         selection = request.selection?.description
-        condition = unusual(\.condition)?.rawValue
+        if request.condition != usual.condition { condition = request.condition.rawValue }
+        if request.ifExists != usual.ifExists { ifExists = request.ifExists.rawValue }
         digest = request.digest.map { [$0.algorithm.rawValue: $0.hexadecimal] }
-        allowsUnvalidated = unusual(\.allowsUnvalidated)
-        acceptEncoding = unusual(\.acceptEncoding)
-        restarts = unusual(\.restarts)
-        waits = unusual(\.waits)
-        connections = unusual(\.connections)
-        overlap = unusual(\.overlap)
-        retries = unusual(\.retryPolicy.retries)
-        retryTime = unusual(\.retryPolicy.time).map { $0 / .seconds(1) }
-        firstDelay = unusual(\.retryPolicy.firstDelay).map { $0 / .seconds(1) }
-        longestDelay = unusual(\.retryPolicy.longestDelay).map { $0 / .seconds(1) }
-        restartLimit = unusual(\.retryPolicy.restarts)
-        stallTimeout = unusual(\.stallTimeout).map { $0 / .seconds(1) }
-        stallBytes = unusual(\.stallBytes)
-        rateLimit = request.rateLimit
-        maximumLength = request.maximumLength
-        usesServerFilename = unusual(\.usesServerFilename)
-        ifExists = unusual(\.ifExists.rawValue)
+        (rateLimit, maximumLength) = (request.rateLimit, request.maximumLength)
     }
 
     private mutating func takeFields(of request: DownloadRequest, _ key: [UInt8]) {
@@ -115,14 +104,6 @@ struct QueuedTerms: Codable {
         }
     }
 
-    /// Returns the request that a text was recorded for.
-    ///
-    /// - Returns: nil if there is no text or it cannot be decoded.
-    static func request(_ text: String?, url: String, key: String, destination: String) -> DownloadRequest? {
-        guard let terms = decoded(text), terms.needs == nil, let url = try? DownloadURL(url) else { return nil }
-        return terms.request(url: url, key: key, destination: destination)
-    }
-
     static func decoded(_ text: String?) -> QueuedTerms? {
         text.flatMap { try? JSONDecoder().decode(QueuedTerms.self, from: Data($0.utf8)) }
     }
@@ -133,7 +114,11 @@ struct QueuedTerms: Codable {
             && usesServerFilename == other.usesServerFilename
     }
 
-    func request(url: DownloadURL, key: String, destination: String) -> DownloadRequest? {
+    /// Returns the request, unless the terms or the URL cannot be read.
+    func request(
+        url text: String, with url: DownloadURL? = nil, key: String, destination: String
+    ) -> DownloadRequest? {
+        guard let url = url ?? (try? DownloadURL(text)) else { return nil }
         var request = DownloadRequest(url, to: destination)
         if let selection {
             guard let parsed = RangeSelection(selection) else { return nil }
@@ -151,37 +136,22 @@ struct QueuedTerms: Codable {
             else { return nil }
             request.digest = parsed
         }
-        request.allowsUnvalidated = allowsUnvalidated ?? request.allowsUnvalidated
-        request.acceptEncoding = acceptEncoding ?? request.acceptEncoding
-        request.restarts = restarts ?? request.restarts
-        request.waits = waits ?? request.waits
-        request.connections = connections ?? request.connections
-        request.overlap = overlap ?? request.overlap
-        request.retryPolicy.retries = retries ?? request.retryPolicy.retries
-        request.retryPolicy.time = retryTime.map { .bounded(seconds: $0) } ?? request.retryPolicy.time
-        request.retryPolicy.firstDelay = firstDelay.map { .bounded(seconds: $0) } ?? request.retryPolicy.firstDelay
-        request.retryPolicy.longestDelay =
-            longestDelay.map { .bounded(seconds: $0) } ?? request.retryPolicy.longestDelay
-        request.retryPolicy.restarts = restartLimit ?? request.retryPolicy.restarts
-        request.stallTimeout = stallTimeout.map { .bounded(seconds: $0) } ?? request.stallTimeout
-        request.stallBytes = stallBytes ?? request.stallBytes
-        request.rateLimit = rateLimit
-        request.maximumLength = maximumLength
-        request.usesServerFilename = usesServerFilename ?? request.usesServerFilename
+        for option in Self.options { option.set(&request, self) }
+        (request.rateLimit, request.maximumLength) = (rateLimit, maximumLength)
         request.ifExists = ifExists.flatMap(DownloadRequest.IfExists.init) ?? request.ifExists
-        for index in stride(from: 0, to: (fields?.count ?? 0) - 1, by: 2) {
-            guard let name = fields.flatMap({ HTTPField.Name($0[index]) }), let value = fields?[index + 1] else {
-                continue
-            }
-            request.headerFields.append(HTTPField(name: name, value: value))
+        let fields = fields ?? []
+        for index in stride(from: 0, to: fields.count - 1, by: 2) {
+            guard let name = HTTPField.Name(fields[index]) else { continue }
+            request.headerFields.append(HTTPField(name: name, value: fields[index + 1]))
         }
         return request
     }
 }
 
 extension Duration {
-    /// A number of seconds from a row, which may have been manipulated; at most a day.
-    fileprivate static func bounded(seconds: Double) -> Duration {
-        .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 86_400))
+    /// The seconds in a row, which may have been manipulated; at most a day.
+    fileprivate var recorded: Double {
+        get { self / .seconds(1) }
+        set { self = .seconds(newValue.isNaN ? 0 : min(max(newValue, 0), 86_400)) }
     }
 }

@@ -26,13 +26,5 @@ extension DownloadQueue {
         /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a
         /// renewal. Then the program must supply a request with the same key and destination.
         public var request: DownloadRequest?
-
-        /// Makes a restored download, such as that of a test double.
-        package init(key: String, url: String, destination: String, request: DownloadRequest? = nil) {
-            self.key = key
-            self.url = url
-            self.destination = destination
-            self.request = request
-        }
     }
 }

@@ -82,10 +82,9 @@ extension DownloadRequest {
             let isProved = if expected != nil { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
             var result = DownloadResult(
-                path: destination, totalBytes: partial.length, reusedBytes: 0, fetchedBytes: run.fetched,
-                digest: expected, contentCoding: partial.representation?.contentCoding,
-                isLengthVerified: run.isLengthVerified, isProved: isProved, agreedSamples: nil)
-            result.contentType = partial.representation?.contentType
+                path: destination, totalBytes: partial.length, fetchedBytes: run.fetched, digest: expected)
+            (result.isLengthVerified, result.isProved) = (run.isLengthVerified, isProved)
+            result.describe(partial.representation)
             return result
         }
     }
@@ -101,14 +100,11 @@ extension DownloadRequest {
             request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
             names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
         var loop = RequestLoop(run)
-        do {
+        let result = await Swift.Result {
             try await loop.run()
-            let result = try await finish(loop.client)
-            try? await transfer.close()
-            return result
-        } catch {
-            try? await transfer.close()
-            throw error
+            return try await finish(loop.client)
         }
+        try? await transfer.close()
+        return try result.get()
     }
 }

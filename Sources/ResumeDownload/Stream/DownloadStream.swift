@@ -39,26 +39,20 @@ public final class DownloadStream: AsyncSequence, Sendable {
         let state = StreamState()
         self.state = state
         var request = request
-        switch request.ifExists {
-        case .replace, .revalidate: request.ifExists = .replace
-        case .skip, .fail: request.ifExists = .fail
-        }
+        request.ifExists = [.skip, .fail].contains(request.ifExists) ? .fail : .replace
         algorithm = request.digest?.algorithm ?? .sha256
         withheld = request.digest == nil ? 1 : StreamCursor.withheldForDigest
         task = Task {
-            do {
-                let result = try await downloader.download(request) { transfer in
+            let outcome = await Result { [request] in
+                try await downloader.download(request) { transfer in
                     state.begin(transfer)
                 } onEvent: { event in
                     state.take(event)
                     onEvent(event)
                 }
-                state.finish(with: .success(result))
-                return result
-            } catch {
-                state.finish(with: .failure(error))
-                throw error
             }
+            state.finish(with: outcome)
+            return try outcome.get()
         }
     }
 
@@ -157,21 +151,12 @@ public final class DownloadStream: AsyncSequence, Sendable {
     /// An iterator over the bytes.
     fileprivate struct Iterator: AsyncIteratorProtocol {
         /// Keeps the download running while it is read.
-        private let stream: DownloadStream
-        private var cursor: StreamCursor
-        private var changes: AsyncStream<Void>.Iterator
-        private var isAtEnd = false
+        let stream: DownloadStream
+        var cursor: StreamCursor
+        var changes: AsyncStream<Void>.Iterator
         /// Whether cancelling the reading task cancels the download.
-        private let endsDownload: Bool
-
-        fileprivate init(
-            stream: DownloadStream, cursor: StreamCursor, changes: AsyncStream<Void>.Iterator, endsDownload: Bool
-        ) {
-            self.stream = stream
-            self.cursor = cursor
-            self.changes = changes
-            self.endsDownload = endsDownload
-        }
+        let endsDownload: Bool
+        private(set) var isAtEnd = false
 
         /// Returns the next part of the file, waiting until there is one.
         ///

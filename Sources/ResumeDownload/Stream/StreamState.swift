@@ -160,9 +160,9 @@ final class StreamState: Sendable {
 
 extension Reason {
     static let changedWhileRead = Reason(
-        code: .init(rawValue: "changed-while-read"),
-        text: "the file changed on the server after part of it was read, and the new version has different bytes")
+        "changed-while-read",
+        "the file changed on the server after part of it was read, and the new version has different bytes")
     static let readDigestMismatch = Reason(
-        code: .init(rawValue: "digest-mismatch"),
-        text: "the bytes read do not match the digest of the delivered file")
+        "digest-mismatch",
+        "the bytes read do not match the digest of the delivered file")
 }

@@ -25,7 +25,7 @@ package struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
             try await mailbox.next(isolation: #isolation)
         }
 
-        /// Returns the next event like ``next()``.
+        /// Returns the next event like ``next()``, on an actor.
         ///
         /// - Throws: The error with which the download ended.
         package mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
@@ -39,27 +39,14 @@ final class EventMailbox<Failure: Error>: Sendable {
     private typealias Waiter = CheckedContinuation<Result<DownloadEvent?, Failure>, Never>
 
     private struct State {
-        /// The events that wait, after some that were read.
+        /// The events that wait; few, since progress takes the place of earlier progress.
         var events: [DownloadEvent] = []
-        var read = 0
         var waiter: Waiter?
         /// How the download ended; nil while it is running.
         var end: Result<DownloadEvent?, Failure>?
         /// Called once if the events are no longer read.
         var onAbandon: (@Sendable () -> Void)?
 
-        mutating func takeFirst() -> DownloadEvent? {
-            guard read < events.count else { return nil }
-            defer {
-                read += 1
-                // In amortized constant time, however many events wait.
-                if read > events.count / 2 {
-                    events.removeFirst(read)
-                    read = 0
-                }
-            }
-            return events[read]
-        }
     }
 
     private let state = Mutex(State())
@@ -73,9 +60,7 @@ final class EventMailbox<Failure: Error>: Sendable {
         let waiter = state.withLock { state -> Waiter? in
             guard state.end == nil else { return nil }
             if let waiter = state.waiter.take() { return waiter }
-            if case .progress = event, case .progress? = state.events.last, state.read < state.events.count {
-                state.events.removeLast()
-            }
+            if case .progress = event, case .progress? = state.events.last { state.events.removeLast() }
             state.events.append(event)
             return nil
         }
@@ -100,7 +85,7 @@ final class EventMailbox<Failure: Error>: Sendable {
         let next = await withCancellation(isolation: actor) {
             await withCheckedContinuation { (waiter: Waiter) in
                 let ready = state.withLock { state -> Result<DownloadEvent?, Failure>? in
-                    if let event = state.takeFirst() { return .success(event) }
+                    if !state.events.isEmpty { return .success(state.events.removeFirst()) }
                     // There is only one reader.
                     if state.end == nil, state.waiter != nil { return .success(nil) }
                     if state.end == nil { state.waiter = waiter }
@@ -131,12 +116,8 @@ extension DownloadEvents where Failure == any Error {
     {
         let mailbox = EventMailbox<any Error>()
         let task = Task { [weak mailbox] in
-            do {
-                try await download { [weak mailbox] in mailbox?.add($0) }
-                mailbox?.finish()
-            } catch {
-                mailbox?.finish(.failure(error))
-            }
+            let end = await Swift.Result { try await download { [weak mailbox] in mailbox?.add($0) } }
+            mailbox?.finish(end)
         }
         mailbox.onAbandon { task.cancel() }
         self.init(mailbox: mailbox)

@@ -22,43 +22,26 @@ extension DownloadTask {
 
         package mutating func resume() -> Action {
             switch self {
-            case .suspended:
-                self = .running
-                return .begin
-            case .interrupted(.toSuspend):
-                self = .interrupted(.toResume)
-                return .nothing
-            case .running, .interrupted, .finished:
-                return .nothing
+            case .suspended: become(.running, .begin)
+            case .interrupted(.toSuspend): become(.interrupted(.toResume))
+            case .running, .interrupted, .finished: .nothing
             }
         }
 
         package mutating func suspend() -> Action {
             switch self {
-            case .running:
-                self = .interrupted(.toSuspend)
-                return .interrupt
-            case .interrupted(.toResume):
-                self = .interrupted(.toSuspend)
-                return .nothing
-            case .suspended, .interrupted, .finished:
-                return .nothing
+            case .running: become(.interrupted(.toSuspend), .interrupt)
+            case .interrupted(.toResume): become(.interrupted(.toSuspend))
+            case .suspended, .interrupted, .finished: .nothing
             }
         }
 
         package mutating func cancel() -> Action {
             switch self {
-            case .suspended:
-                self = .finished
-                return .finish
-            case .running:
-                self = .interrupted(.toCancel)
-                return .interrupt
-            case .interrupted:
-                self = .interrupted(.toCancel)
-                return .nothing
-            case .finished:
-                return .nothing
+            case .suspended: become(.finished, .finish)
+            case .running: become(.interrupted(.toCancel), .interrupt)
+            case .interrupted: become(.interrupted(.toCancel))
+            case .finished: .nothing
             }
         }
 
@@ -69,16 +52,15 @@ extension DownloadTask {
         package mutating func ended(isDelivered: Bool) -> Action {
             switch self {
             // Any error of an interrupted run is ignored: if it was a different failure, the next run meets it again.
-            case .interrupted(.toSuspend) where !isDelivered:
-                self = .suspended
-                return .nothing
-            case .interrupted(.toResume) where !isDelivered:
-                self = .running
-                return .begin
-            case .running, .interrupted, .suspended, .finished:
-                self = .finished
-                return .finish
+            case .interrupted(.toSuspend) where !isDelivered: become(.suspended)
+            case .interrupted(.toResume) where !isDelivered: become(.running, .begin)
+            case .running, .interrupted, .suspended, .finished: become(.finished, .finish)
             }
+        }
+
+        private mutating func become(_ phase: Phase, _ action: Action = .nothing) -> Action {
+            self = phase
+            return action
         }
     }
 }

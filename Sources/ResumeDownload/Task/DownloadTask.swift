@@ -154,9 +154,7 @@ public final class DownloadTask: Sendable {
         cancel(because: .cancelledRemoving)
         if case .success = await finished() { return }
         let request = mutable.withLock(\.request)
-        try await downloader.store.purge(
-            name: request.storeKey, of: RequestIdentity(request.url, request.identityFields), because: .cancelledRemoved
-        )
+        try await downloader.store.purge(name: request.storeKey, of: request.identity, because: .cancelledRemoved)
     }
 
     /// Starts a run; called with the lock held, so that no interruption is lost before the run exists.
@@ -167,17 +165,14 @@ public final class DownloadTask: Sendable {
         let isAgain = mutable.sign != nil
         mutable.run = Task { [request] in
             var request = request
-            if isAgain { request = await tellingEviction(request) }
-            let outcome: Result<DownloadResult, any Error>
-            do {
-                outcome = .success(
-                    try await downloader.download(request) { transfer in
-                        transfer.whenClaimed { self.hold($0.pausedSign) }
-                    } onEvent: {
-                        self.take($0)
-                    })
-            } catch {
-                outcome = .failure(error)
+            // A later run reports what the collector has removed since the previous one.
+            if isAgain { request.evictedBytes = (try? await downloader.store.evictedBytes(key: request.storeKey)) ?? 0 }
+            let outcome = await Result { [request] in
+                try await downloader.download(request) { transfer in
+                    transfer.whenClaimed { self.hold($0.pausedSign) }
+                } onEvent: {
+                    self.take($0)
+                }
             }
             let resumeData = try? await downloader.resumeData(for: request)
             ended(with: outcome, resumeData)
@@ -186,14 +181,6 @@ public final class DownloadTask: Sendable {
 
     /// Protects the partial data from the collector until the task has ended.
     private func hold(_ sign: PausedSign?) { mutable.withLock { $0.sign = sign } }
-
-    /// Returns the request for a later run, which reports what the collector has removed since the previous one.
-    private func tellingEviction(_ request: DownloadRequest) async -> DownloadRequest {
-        guard let bytes = try? await downloader.store.evictedBytes(key: request.storeKey) else { return request }
-        var request = request
-        request.evictedBytes = bytes
-        return request
-    }
 
     private func take(_ event: DownloadEvent) {
         // A requested restart has taken place; the next run continues with the data of this one.

@@ -24,10 +24,7 @@ extension QueueState {
         guard [Wish.paused, .failed, .restored, .waiting].contains(item.wish) else { return nil }
         update(key) {
             $0.wish = .waiting
-            for index in $0.deliveries.indices {
-                $0.deliveries[index].hasFailed = false
-                $0.deliveries[index].failure = nil
-            }
+            $0.forEachDelivery { ($0.hasFailed, $0.failure) = (false, nil) }
         }
         return schedule()
     }
@@ -44,7 +41,7 @@ extension QueueState {
         for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) {
             update(item.key) {
                 $0.wish = .waiting
-                for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
+                $0.forEachDelivery { $0.hasFailed = false }
             }
         }
         return schedule()
@@ -56,10 +53,12 @@ extension QueueState {
     }
 
     /// Forgets items that were cancelled softly.
-    package mutating func releaseMemory() {
+    @discardableResult
+    package mutating func releaseMemory() -> [Action] {
         for item in items.values where item.wish == .cancelled {
             if item.run == nil { remove(item.key) } else { update(item.key) { $0.isForgotten = true } }
         }
+        return []
     }
 
     /// Stops everything permanently; unfinished items keep their state for the next process.
@@ -68,12 +67,7 @@ extension QueueState {
         var actions: [Action] = []
         for item in items.values {
             actions += answer(item.callers, .closed)
-            update(item.key) {
-                for index in $0.deliveries.indices {
-                    $0.deliveries[index].callers = []
-                    $0.deliveries[index].isKept = true
-                }
-            }
+            update(item.key) { $0.forEachDelivery { ($0.callers, $0.isKept) = ([], true) } }
         }
         return actions + running.reversed().flatMap { stop($0) }
     }
@@ -105,8 +99,7 @@ extension QueueState {
         for (key, destination) in deliveries {
             update(key) {
                 if let index = $0.index(of: destination) {
-                    $0.deliveries[index].isReady = true
-                    $0.deliveries[index].isRestored = false
+                    ($0.deliveries[index].isReady, $0.deliveries[index].isRestored) = (true, false)
                 }
                 if $0.wish == .restored, $0.next != nil || $0.run != nil { $0.wish = .waiting }
             }
@@ -123,7 +116,7 @@ extension QueueState {
         var actions = answer(concerned.flatMap(\.callers), .outcome)
         update(key) { $0.deliveries.removeAll { rejected.contains($0.number) } }
         // An item that is being dropped is removed when that is done.
-        if item.wish == .dropped { return actions }
+        if item.wish == .dropping { return actions }
         if concerned.count == item.deliveries.count {
             actions += giveUp(key, .cancelled)
             if item.run == nil { remove(key) } else { update(key) { $0.isForgotten = true } }

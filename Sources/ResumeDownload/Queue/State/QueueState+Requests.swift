@@ -37,10 +37,8 @@ extension QueueState {
         var delivery =
             index.flatMap { items[new.key]?.deliveries[$0] }
             ?? newDelivery(to: new.destination, isKept: false, isReady: true)
-        delivery.isReady = true
-        delivery.isRestored = false
-        delivery.hasFailed = false
-        delivery.failure = nil
+        (delivery.isReady, delivery.isRestored) = (true, false)
+        (delivery.hasFailed, delivery.failure) = (false, nil)
         if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
         update(new.key) {
             if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }
@@ -52,7 +50,7 @@ extension QueueState {
     /// Updates an existing item for a further request.
     private mutating func revive(_ item: Item, _ new: Addition) {
         // A cancelled item is treated like a new one.
-        let wasGivenUp = item.wish == .cancelled || item.wish == .dropped && item.deliveries.isEmpty
+        let wasGivenUp = item.wish == .cancelled || item.wish == .dropping && item.deliveries.isEmpty
         // With last-in-first-out, a repeated request moves the item to the front; with first-in-first-out it stays.
         let moves = wasGivenUp || (order == .lastInFirstOut && item.run == nil)
         let rank = moves ? newRank() : item.rank
@@ -64,7 +62,7 @@ extension QueueState {
             case .cancelled, .restored, .failed: $0.wish = .waiting
             // A paused item stays paused unless the new request is forced.
             case .paused where new.isExclusive: $0.wish = .waiting
-            case .paused, .waiting, .dropped: break
+            case .paused, .waiting, .dropping, .downloading: break
             }
         }
     }
@@ -80,10 +78,10 @@ extension QueueState {
         }
         let isWanted = left.isKept || left.callers.count > 1
         update(key) {
-            for index in $0.deliveries.indices { $0.deliveries[index].callers.removeAll { $0 == caller } }
+            $0.forEachDelivery { $0.callers.removeAll { $0 == caller } }
             if !isWanted { $0.deliveries.removeAll { $0.number == left.number } }
         }
-        if isWanted || item.wish == .dropped { return actions }
+        if isWanted || item.wish == .dropping { return actions }
         if item.deliveries.count == 1 {
             actions += giveUp(key, .cancelled)
         } else if item.run?.delivery == left.number {
@@ -100,13 +98,13 @@ extension QueueState {
     package mutating func cancel(_ key: Key, _ cancellation: DownloadQueue.Cancellation) -> [Action]? {
         guard let item = items[key] else { return nil }
         var actions = answer(item.callers, .cancelled)
-        if item.wish == .dropped {
+        if item.wish == .dropping {
             update(key) { $0.deliveries = [] }
             return actions
         }
-        let wish: Wish = cancellation == .discardingPartial ? .dropped : .cancelled
+        let wish: Wish = cancellation == .discardingPartial ? .dropping : .cancelled
         actions += giveUp(key, wish)
-        if wish == .dropped, item.run == nil { actions.append(.drop(key)) }
+        if wish == .dropping, item.run == nil { actions.append(.drop(key)) }
         return actions + schedule()
     }
 
@@ -121,7 +119,7 @@ extension QueueState {
 
     /// Records that an item's partial data was removed; the item starts again if it has been requested since.
     package mutating func dropped(_ key: Key) -> [Action] {
-        guard let item = items[key], item.wish == .dropped else { return [] }
+        guard let item = items[key], item.wish == .dropping else { return [] }
         if item.deliveries.isEmpty { remove(key) } else { update(key) { $0.wish = .waiting } }
         return schedule()
     }

@@ -85,7 +85,7 @@ extension QueueState {
         case .failed, .stopped: settle(key)
         }
         switch items[key]?.wish {
-        case .dropped: actions.append(.drop(key))
+        case .dropping: actions.append(.drop(key))
         case .cancelled where item.isForgotten: remove(key)
         default: break
         }
@@ -114,17 +114,16 @@ extension QueueState {
     ) -> [Action] {
         var told: [Caller] = []
         update(key) { item in
-            for index in item.deliveries.indices {
-                let delivery = item.deliveries[index]
+            item.forEachDelivery { delivery in
                 let isOwn = delivery.number == run.delivery
                 if isOwn && isOutdated {
-                    told += item.deliveries[index].takeCallers(of: run)
+                    told += delivery.takeCallers(of: run)
                 } else if isOwn || !isSpared(delivery.number) {
                     told += delivery.callers
-                    item.deliveries[index].hasFailed = delivery.isKept && delivery.callers.isEmpty
-                    item.deliveries[index].isKept = item.deliveries[index].hasFailed
-                    if item.deliveries[index].hasFailed { item.deliveries[index].failure = reason }
-                    item.deliveries[index].callers = []
+                    delivery.isKept = delivery.isKept && delivery.callers.isEmpty
+                    delivery.hasFailed = delivery.isKept
+                    if delivery.hasFailed { delivery.failure = reason }
+                    delivery.callers = []
                 }
             }
             item.deliveries.removeAll { !$0.isWanted }
@@ -140,12 +139,12 @@ extension QueueState {
     mutating func settle(_ key: Key) {
         guard let item = items[key], item.run == nil, item.next == nil else { return }
         switch item.wish {
-        case .cancelled, .dropped: break
+        case .cancelled, .dropping, .downloading: break
         case .waiting, .paused, .restored, .failed:
             if item.deliveries.isEmpty { return remove(key) }
             let hasFailed = item.deliveries.contains { $0.hasFailed && $0.failure == nil }
             update(key) {
-                for index in $0.deliveries.indices { $0.deliveries[index].hasFailed = false }
+                $0.forEachDelivery { $0.hasFailed = false }
                 guard $0.wish == .waiting else { return }
                 let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
                 $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored

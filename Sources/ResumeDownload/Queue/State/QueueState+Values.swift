@@ -1,21 +1,8 @@
 package import ResumeHTTP
 
 extension QueueState {
-    /// The state that an item should reach.
-    package enum Wish: Sendable, Hashable {
-        /// To run when it is its turn.
-        case waiting
-        /// To stay paused.
-        case paused
-        /// Nothing: all of its deliveries failed permanently. It runs again after a resume or a new request.
-        case failed
-        /// Nothing until it is requested again.
-        case cancelled
-        /// Nothing yet: an earlier process left it.
-        case restored
-        /// To have its partial data removed.
-        case dropped
-    }
+    /// The state that an item should reach: `waiting` is to run when it is its turn, and `downloading` is none.
+    package typealias Wish = DownloadQueue.Report.State
 
     /// A destination of an item.
     package struct Delivery: Sendable, Hashable {
@@ -92,6 +79,10 @@ extension QueueState {
         var callers: [Caller] { deliveries.flatMap(\.callers) }
         /// Why it, or the first of its failed deliveries, failed permanently.
         package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
+
+        mutating func forEachDelivery(_ body: (inout Delivery) -> Void) {
+            for index in deliveries.indices { body(&deliveries[index]) }
+        }
 
         /// The index of the delivery to a path, compared as bytes: equivalent Unicode spellings are different files.
         func index(of destination: String) -> Int? {

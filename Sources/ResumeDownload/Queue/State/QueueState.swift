@@ -38,10 +38,8 @@ package struct QueueState: Sendable {
 
     /// Whether nothing runs, waits for a turn or is being dropped; paused items do not count.
     package var isIdle: Bool {
-        running.isEmpty && (line.isEmpty || isHeld || isClosed) && !isDropping
+        running.isEmpty && (line.isEmpty || isHeld || isClosed) && !items.values.contains { $0.wish == .dropping }
     }
-
-    package var isDropping: Bool { items.values.contains { $0.wish == .dropped } }
 
     package var hasChanges: Bool { !changed.isEmpty }
 
@@ -58,7 +56,10 @@ package struct QueueState: Sendable {
     }
 
     /// Marks an item as changed because data outside of this state has changed.
-    package mutating func touch(_ key: Key) { changed.insert(key) }
+    package mutating func touch(_ key: Key) -> [Action] {
+        changed.insert(key)
+        return []
+    }
 }
 
 // All changes of items go through these methods, which keep the line, the callers and the set of changes consistent.
@@ -79,11 +80,7 @@ extension QueueState {
         for delivery in before where !item.deliveries.contains(where: { $0.number == delivery.number }) {
             gone.append(Gone(key: key, number: delivery.number))
         }
-        if item.wish == .waiting {
-            for index in item.deliveries.indices where item.deliveries[index].isReady {
-                item.deliveries[index].isRestored = false
-            }
-        }
+        if item.wish == .waiting { item.forEachDelivery { $0.isRestored = $0.isRestored && !$0.isReady } }
         insert(item)
     }
 

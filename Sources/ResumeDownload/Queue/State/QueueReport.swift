@@ -51,23 +51,6 @@ extension DownloadQueue {
             /// Why its last run failed; nil if it did not fail or has been resumed since.
             public var failure: Reason?
 
-            /// Makes an item, such as that of a test double.
-            package init(
-                key: String, url: String, destinations: [String], state: State, receivedBytes: Int64 = 0,
-                evictedBytes: Int64 = 0, totalBytes: Int64? = nil, priority: Priority = .normal,
-                failure: Reason? = nil
-            ) {
-                self.key = key
-                self.url = url
-                self.destinations = destinations
-                self.state = state
-                self.receivedBytes = receivedBytes
-                self.evictedBytes = evictedBytes
-                self.totalBytes = totalBytes
-                self.priority = priority
-                self.failure = failure
-            }
-
             /// The received share, from 0 to 1; nil if the total length is unknown and bytes have been received.
             public var fraction: Double? {
                 guard let totalBytes else { return receivedBytes == 0 ? 0 : nil }
@@ -81,12 +64,6 @@ extension DownloadQueue {
         public var isPaused: Bool
         /// Running downloads first, then waiting ones in the order in which they will run, then the rest.
         public var items: [Item]
-
-        /// Makes a report, such as that of a test double.
-        package init(items: [Item], isPaused: Bool = false) {
-            self.items = items
-            self.isPaused = isPaused
-        }
 
         /// Returns the downloads in a state.
         public func items(in state: State) -> [Item] { items.filter { $0.state == state } }

@@ -1,20 +1,22 @@
+import ResumeDownload
+
 /// Progress in the form that clients of object stores use: bytes since the last step, received bytes, expected bytes.
-package struct ProgressStep: Sendable, Hashable {
+struct ProgressStep: Sendable, Hashable {
     /// The number of bytes received since the last step.
-    package var bytes: Int64
+    var bytes: Int64
     /// The number of bytes received so far, including those of earlier runs.
-    package var receivedBytes: Int64
+    var receivedBytes: Int64
     /// The total length in bytes; nil if unknown.
-    package var expectedBytes: Int64?
+    var expectedBytes: Int64?
 }
 
 /// Converts the events of a download to progress steps.
-package struct ProgressMeter: Sendable {
+struct ProgressMeter: Sendable {
     /// The received bytes at the last step; nil before anything is known.
     private var received: Int64?
 
     /// Makes a meter for one download.
-    package init() {}
+    init() {}
 
     /// Handles an event.
     ///
@@ -23,7 +25,7 @@ package struct ProgressMeter: Sendable {
     ///
     /// - Parameter event: Each event of the download, in order.
     /// - Returns: The step to report; nil if the event is not about progress.
-    package mutating func step(for event: DownloadEvent) -> ProgressStep? {
+    mutating func step(for event: DownloadEvent) -> ProgressStep? {
         switch event {
         case .started, .restarted:
             received = 0
