@@ -22,24 +22,23 @@ struct AdoptCommand: ContextCommand {
             66 nothing to adopt, otherwise as get.
             """)
 
-    @Argument(help: ArgumentHelp("The partial file or its control file.", valueName: "path"), completion: .file())
+    @Argument(help: .value("path", "The partial file or its control file."), completion: .file())
     var path: String
 
-    @Argument(help: ArgumentHelp("The URL of the file.", valueName: "url"))
+    @Argument(help: .value("url", "The URL of the file."))
     var url: String?
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write when the download is complete.", valueName: "path"), completion: .file())
+        help: .value("path", "File to write when the download is complete."), completion: .file())
     var output: String?
 
-    @Option(
-        name: .long, help: ArgumentHelp("Expected digest, as sha-256=hex or sha-512=hex.", valueName: "type=hex"))
+    @Option(help: .value("type=hex", "Expected digest, as sha-256=hex or sha-512=hex."))
     var checksum: String?
 
     @OptionGroup var headers: HeaderOptions
 
-    @Flag(name: .long, help: "Print the result as a JSON object.")
+    @Flag(help: "Print the result as a JSON object.")
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -47,7 +46,7 @@ struct AdoptCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        if path.contains("://") { throw ValidationError("the path of the partial file comes before the URL") }
+        try refuse(path.contains("://"), "the path of the partial file comes before the URL")
         _ = try get(url ?? "https://host/file")
     }
 
@@ -71,7 +70,7 @@ struct AdoptCommand: ContextCommand {
         try await get.withDownloader(for: 1, context) { downloader, _, _ in
             let adoption = try await downloader.adopt(request)
             if case .differs(let reason) = adoption.proof {
-                if json { context.print(Self.json(adoption, request).text) }
+                if json { context.print(Self.json(adoption, request)) }
                 throw CommandFailure(.refused, "nothing was adopted: \(reason.text)")
             }
             // A job, so that `resume` continues it.
@@ -80,7 +79,7 @@ struct AdoptCommand: ContextCommand {
             let place = try request.checkedDestination().path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
             if json {
-                context.print(Self.json(adoption, request).text)
+                context.print(Self.json(adoption, request))
             } else {
                 context.print(Self.line(adoption, path, try request.checkedDestination().path))
             }
@@ -103,26 +102,17 @@ struct AdoptCommand: ContextCommand {
         return "\(adopted)\(Printable.escaped(proof)). Run 'resumectl resume \(file)' to complete it as this file."
     }
 
-    private static func json(_ adoption: Adoption, _ request: DownloadRequest) -> JSON {
-        var members: [String: JSON] = [
-            "event": .string("adopted"), "heldBytes": .integer(adoption.heldBytes), "key": .string(request.storeKey),
-            "program": .string(adoption.program.rawValue), "totalBytes": .optional(adoption.totalBytes),
-            "url": .string(request.url.redacted),
-        ]
-        switch adoption.proof {
-        case .digest: members["proof"] = .string("digest")
-        case .samples(let count):
-            members["proof"] = .string("samples")
-            members["agreedSamples"] = .integer(Int64(count))
-        case .pending(let reason):
-            members["proof"] = .string("none")
-            members["reason"] = .string(reason.code.rawValue)
-            members["message"] = .string(reason.text)
-        case .differs(let reason):
-            members["event"] = .string("differs")
-            members["reason"] = .string(reason.code.rawValue)
-            members["message"] = .string(reason.text)
-        }
-        return .object(members)
+    private static func json(_ adoption: Adoption, _ request: DownloadRequest) -> JSONObject {
+        let (event, proof): (String, JSONObject) =
+            switch adoption.proof {
+            case .digest: ("adopted", ["proof": "digest"])
+            case .samples(let count): ("adopted", ["proof": "samples", "agreedSamples": count])
+            case .pending(let reason): ("adopted", reason.members.adding(["proof": "none"]))
+            case .differs(let reason): ("differs", reason.members)
+            }
+        return proof.adding([
+            "event": event, "heldBytes": adoption.heldBytes, "key": request.storeKey,
+            "program": adoption.program.rawValue, "totalBytes": adoption.totalBytes, "url": request.url.redacted,
+        ])
     }
 }

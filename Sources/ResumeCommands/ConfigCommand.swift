@@ -17,7 +17,7 @@ struct ConfigCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "Print one JSON object per setting.")
+    @Flag(help: "Print one JSON object per setting.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -35,10 +35,7 @@ struct ConfigCommand: ContextCommand {
         lines.append(("store", Printable.escaped(try context.storePath(storeOptions.store)), source))
         for line in lines.sorted(by: { $0.name < $1.name }) {
             if json {
-                let members: [String: JSON] = [
-                    "name": .string(line.name), "source": .string(line.source), "value": .string(line.value),
-                ]
-                context.print(JSON.object(members).text)
+                context.print(["name": line.name, "source": line.source, "value": line.value])
             } else {
                 context.print("\(line.name) = \(line.value)  [\(line.source)]")
             }

@@ -22,10 +22,10 @@ struct DoctorCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "Rebuild a damaged database from the data that can be verified, and set the rest aside.")
+    @Flag(help: "Rebuild a damaged database from the data that can be verified, and set the rest aside.")
     var rebuild = false
 
-    @Flag(name: .long, help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -46,13 +46,10 @@ struct DoctorCommand: ContextCommand {
             ]
         }
         if json {
-            let members = checks.map { check in
-                JSON.object([
-                    "name": .string(check.name), "value": .string(check.value),
-                    "problem": .optional(check.shownProblem),
-                ])
+            let members = checks.map { check -> JSONObject in
+                ["name": check.name, "value": check.value, "problem": check.shownProblem]
             }
-            context.print(JSON.object(["checks": .array(members)]).text)
+            context.print(["checks": members])
         } else {
             for check in checks {
                 let problem = check.shownProblem.map { "   <- \(Printable.escaped($0))" } ?? ""
@@ -78,14 +75,11 @@ struct DoctorCommand: ContextCommand {
         _ report: RebuildReport, _ findings: [Finding], _ json: Bool, _ context: CommandContext
     ) {
         guard !json else {
-            let members: [String: JSON] = [
-                "aside": .optional(report.asideFolder), "asideBlobs": .integer(Int64(report.asideBlobs)),
-                "lost": .array(report.lost.map { .string($0) }),
-                "repaired": .integer(Int64(findings.count(where: \.isRepaired))),
-                "saved": .array(report.saved.map { .string($0) }),
-                "savedBytes": .integer(report.savedBytes), "wasWhole": .bool(report.wasWhole),
-            ]
-            return context.print(JSON.object(members).text)
+            return context.print([
+                "aside": report.asideFolder, "asideBlobs": report.asideBlobs, "lost": report.lost,
+                "repaired": findings.count(where: \.isRepaired), "saved": report.saved,
+                "savedBytes": report.savedBytes, "wasWhole": report.wasWhole,
+            ])
         }
         for finding in findings { context.print(VerifyCommand.line(finding)) }
         guard !report.wasWhole else {

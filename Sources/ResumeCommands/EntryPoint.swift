@@ -25,15 +25,15 @@ package func runProgram(
     Signals.hold()
     OpenFileLimit.raise()
     let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
-    let texts: [String]
+    let words: [String]
     do {
         try requireProc()
-        texts = try unsafe ProgramArguments.texts(count, arguments)
+        words = try unsafe texts(count, arguments)
     } catch {
         context.say("resumectl: \(error.message)")
         return error.status.rawValue
     }
-    if ResumeCtl.isMaintenance(texts) {
+    if ResumeCtl.isMaintenance(words) {
         // Downloads of other processes come first. On Linux, the priority belongs to the thread, and those that start
         // later inherit it.
         _ = nice(10)
@@ -42,7 +42,7 @@ package func runProgram(
     let end = DispatchSemaphore(value: 0)
     // Detached, since the main thread waits below; nothing else needs it.
     Task.detached {
-        let result = await Signals.cancelling { await ResumeCtl.run(texts, in: context) }
+        let result = await Signals.cancelling { await ResumeCtl.run(words, in: context) }
         status.withLock { $0 = result }
         end.signal()
     }
@@ -69,24 +69,19 @@ private func requireProc() throws(CommandFailure) {
     #endif
 }
 
-/// The arguments of the command line.
-enum ProgramArguments {
-    /// Returns the arguments without the program's name.
-    ///
-    /// - Throws: ``CommandFailure`` for arguments that are not valid UTF-8, which would denote a different file or URL.
-    static func texts(
-        _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
-    ) throws(CommandFailure) -> [String] {
-        guard let arguments = unsafe arguments, count > 1 else { return [] }
-        var texts: [String] = []
-        for number in 1..<Int(count) {
-            guard let argument = unsafe arguments[number] else { break }
-            guard let text = unsafe String(validatingCString: argument) else {
-                throw CommandFailure(
-                    .usage, "\(number == 1 ? "the command" : "argument \(number - 1)") is not valid UTF-8")
-            }
-            texts.append(text)
+/// Returns the arguments of the command line without the program's name.
+///
+/// - Throws: ``CommandFailure`` for arguments that are not valid UTF-8, which would denote a different file or URL.
+private func texts(
+    _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) throws(CommandFailure) -> [String] {
+    var texts: [String] = []
+    for number in 1..<max(Int(count), 1) {
+        guard let argument = unsafe arguments?[number] else { break }
+        guard let text = unsafe String(validatingCString: argument) else {
+            throw CommandFailure(.usage, "\(number == 1 ? "the command" : "argument \(number - 1)") is not valid UTF-8")
         }
-        return texts
+        texts.append(text)
     }
+    return texts
 }

@@ -24,32 +24,28 @@ struct GcCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Maximum size of the store, such as 500M or 1.5GiB.", valueName: "size"),
+        parsing: .unconditional, help: .value("size", "Maximum size of the store, such as 500M or 1.5GiB."),
         transform: ByteCount.argument)
     var maxSize: ByteCount?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Remove entries not used for this long, such as 12h or 7d.", valueName: "time"),
+        parsing: .unconditional, help: .value("time", "Remove entries not used for this long, such as 12h or 7d."),
         transform: TimeSpan.argument)
     var maxAge: TimeSpan?
 
-    @Flag(name: .long, help: "Remove only what get may remove when it needs room.")
+    @Flag(help: "Remove only what get may remove when it needs room.")
     var stale = false
 
-    @Flag(
-        name: .long,
-        help: "Compare all data files with all entries, not only a few thousand from where the last run stopped.")
+    @Flag(help: "Compare all data files with all entries, not only a few thousand from where the last run stopped.")
     var orphans = false
 
-    @Flag(name: .long, help: "Print what would be removed without removing it.")
+    @Flag(help: "Print what would be removed without removing it.")
     var dryRun = false
 
     @Flag(name: [.short, .long], help: "Print only errors.")
     var quiet = false
 
-    @Flag(name: .long, help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -68,20 +64,14 @@ struct GcCommand: ContextCommand {
             return (report, self.limits(of: store.configuration))
         }
         // A timer runs this before the first download, too.
-        guard let (report, limits) = done else {
-            if json {
-                context.print(Rendering.json(RemovalReport(), dryRun: dryRun).text)
-            } else if !quiet {
-                context.print("there is no store yet")
-            }
-            return
-        }
-        if json {
-            context.print(Rendering.json(report, dryRun: dryRun).text)
-        } else if !quiet {
+        if json { return context.print(Rendering.json(done?.0 ?? RemovalReport(), dryRun: dryRun)) }
+        if quiet { return }
+        if let (report, limits) = done {
             Rendering.show(report, dryRun: dryRun, context)
             context.print(Rendering.sum(report, dryRun: dryRun))
             context.print(limits)
+        } else {
+            context.print("there is no store yet")
         }
     }
 

@@ -22,43 +22,38 @@ struct LogCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     @Argument(
-        help: ArgumentHelp(
-            "Only events of this entry (see show), or of removed ones with this text in their URL.", valueName: "entry")
-    )
+        help: .value("entry", "Only events of this entry (see show), or of removed ones with this text in their URL."))
     var key: String?
 
-    @Flag(name: .long, help: "Print one JSON object per event.")
+    @Flag(help: "Print one JSON object per event.")
     var json = false
 
     @Option(
         name: [.customShort("n", allowingJoined: true), .customLong("number")],
-        help: ArgumentHelp("Number of events, the newest ones; 0 for all of them.", valueName: "n"))
+        help: .value("n", "Number of events, the newest ones; 0 for all of them."))
     var count: Int = 50
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp(
-            "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h.",
-            valueName: "time"), transform: PointInTime.argument)
+        parsing: .unconditional,
+        help: .value(
+            "time", "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h."),
+        transform: PointInTime.argument)
     var since: PointInTime?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only events before this time, in the same forms.", valueName: "time"),
+        parsing: .unconditional, help: .value("time", "Only events before this time, in the same forms."),
         transform: PointInTime.argument)
     var until: PointInTime?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only events with this reason, as --json prints it, such as resumed.", valueName: "code"))
+    @Option(help: .value("code", "Only events with this reason, as --json prints it, such as resumed."))
     var reason: String?
 
     @Flag(name: [.short, .long], help: "Print later events as well, until the command is interrupted.")
     var follow = false
 
     func validate() throws {
-        if follow, until != nil { throw ValidationError("--follow and --until cannot be combined") }
-        guard count >= 0 else { throw ValidationError("--number must not be negative; 0 prints all events") }
+        try refuse(follow && until != nil, "--follow and --until cannot be combined")
+        try require(count >= 0, "--number must not be negative; 0 prints all events")
         let now = CurrentTime.milliseconds
         if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {
             throw ValidationError("--since must be earlier than --until; a time such as 2h means two hours ago")
@@ -76,7 +71,7 @@ struct LogCommand: ContextCommand {
         let shown = count == 0 ? chosen : chosen.suffix(count)
         let showsKeys = key == nil || events.contains { $0.key != events.first?.key }
         for event in shown {
-            context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: showsKeys))
+            context.print(json ? Rendering.json(event).json : Rendering.line(event, withKey: showsKeys))
         }
         if follow { try await follow(after: events, withKeys: showsKeys, context) }
         guard !json else { return }
@@ -106,7 +101,7 @@ struct LogCommand: ContextCommand {
             }
             for event in events.difference(from: known).insertions {
                 guard case .insert(_, let event, _) = event, isOfReason(event) else { continue }
-                context.print(json ? Rendering.json(event).text : Rendering.line(event, withKey: showsKeys))
+                context.print(json ? Rendering.json(event).json : Rendering.line(event, withKey: showsKeys))
             }
             known = events
         }

@@ -2,42 +2,37 @@ internal import ArgumentParser
 internal import ResumeStore
 
 /// The command `resumectl pin`.
-struct PinCommand: PinningCommand {
+struct PinCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Exclude an entry from automatic removal and gc.",
         discussion: "EXAMPLE:\n  resumectl pin https://example.org/image.iso")
-    static let isPinned = true
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument
+
+    func run(_ context: CommandContext) async throws { try await entry.pin(true, in: storeOptions, context) }
 }
 
 /// The command `resumectl unpin`.
-struct UnpinCommand: PinningCommand {
+struct UnpinCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Include it in automatic removal and gc again.",
         discussion: "EXAMPLE:\n  resumectl unpin https://example.org/image.iso")
-    static let isPinned = false
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument
+
+    func run(_ context: CommandContext) async throws { try await entry.pin(false, in: storeOptions, context) }
 }
 
-/// A command that pins or unpins an entry.
-protocol PinningCommand: ContextCommand {
-    /// Whether the entry is pinned afterwards.
-    static var isPinned: Bool { get }
-    var storeOptions: StoreOptions { get }
-    var entry: EntryArgument { get }
-}
-
-extension PinningCommand {
-    func run(_ context: CommandContext) async throws {
-        try await context.withStore(storeOptions.store) { store in
-            let key = try await store.entry(matching: entry.name, context).key
-            _ = try await store.setPinned(Self.isPinned, for: key)
+extension EntryArgument {
+    /// Pins or unpins the entry.
+    fileprivate func pin(_ isPinned: Bool, in options: StoreOptions, _ context: CommandContext) async throws {
+        try await context.withStore(options.store) { store in
+            let key = try await store.entry(matching: name, context).key
+            _ = try await store.setPinned(isPinned, for: key)
             // A part of a name may have been given.
-            context.say("\(Self.isPinned ? "pinned" : "unpinned"): \(Redaction.key(key))")
+            context.say("\(isPinned ? "pinned" : "unpinned"): \(Redaction.key(key))")
         }
     }
 }

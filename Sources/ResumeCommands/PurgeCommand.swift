@@ -29,49 +29,47 @@ struct PurgeCommand: ContextCommand {
     @OptionGroup var entries: EntryArguments
     @OptionGroup var conditions: EntryConditions
 
-    @Flag(name: .long, help: "Remove all entries that are not pinned.")
+    @Flag(help: "Remove all entries that are not pinned.")
     var all = false
 
-    @Flag(name: .long, help: "Remove pinned entries too.")
+    @Flag(help: "Remove pinned entries too.")
     var includePinned = false
 
-    @Flag(name: .long, help: "Do not ask before --all removes entries.")
+    @Flag(help: "Do not ask before --all removes entries.")
     var yes = false
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only entries larger than this, such as 500k or 1.5GiB.", valueName: "size"),
+        parsing: .unconditional, help: .value("size", "Only entries larger than this, such as 500k or 1.5GiB."),
         transform: ByteCount.argument)
     var largerThan: ByteCount?
 
-    @Flag(name: .long, help: "Print what would be removed without removing it.")
+    @Flag(help: "Print what would be removed without removing it.")
     var dryRun = false
 
-    @Flag(name: .long, help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func validate() throws {
         let hasCondition = conditions.olderThan != nil || largerThan != nil || conditions.match != nil
-        if entries.names.isEmpty && !all && !hasCondition {
-            throw ValidationError("specify what to remove: entries, --all, --older-than, --larger-than or --match")
-        }
-        if yes && !all { throw ValidationError("--yes requires --all") }
-        if all && (!entries.names.isEmpty || hasCondition) {
-            throw ValidationError("--all cannot be combined with entries or conditions")
-        }
+        try refuse(
+            entries.names.isEmpty && !all && !hasCondition,
+            "specify what to remove: entries, --all, --older-than, --larger-than or --match")
+        try refuse(yes && !all, "--yes requires --all")
+        try refuse(
+            all && (!entries.names.isEmpty || hasCondition), "--all cannot be combined with entries or conditions")
     }
 
     /// The number of entries that --all removes without a question if there is no terminal.
     private static let mostUnasked = 100
 
     func run(_ context: CommandContext) async throws {
-        let (report, unknown) = try await context.withStore(storeOptions.store) { store in
+        let (report, unknown, isDelivered) = try await context.withStore(storeOptions.store) { store in
             let isChosen = condition(now: CurrentTime.milliseconds)
             guard entries.names.isEmpty else {
-                let (named, unknown) = try await selected(in: store, context)
+                let (named, unknown, isDelivered) = try await selected(in: store, context)
                 return (
                     try await store.purge(named.filter(isChosen), keepingPinned: !includePinned, dryRun: dryRun),
-                    unknown
+                    unknown, isDelivered
                 )
             }
             let last = all && !yes && !dryRun ? try await confirm(in: store, context) : .max
@@ -80,10 +78,10 @@ struct PurgeCommand: ContextCommand {
                 // One object cannot be printed in parts.
                 onBatch: json ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) }
             ) { $0.id <= last && isChosen($0) }
-            return (report, [])
+            return (report, [], false)
         }
         if json {
-            context.print(Rendering.json(report, dryRun: dryRun).text)
+            context.print(Rendering.json(report, dryRun: dryRun))
         } else {
             Rendering.show(report, dryRun: dryRun, context)
             context.print(Rendering.sum(report, dryRun: dryRun))
@@ -91,7 +89,7 @@ struct PurgeCommand: ContextCommand {
         if !unknown.isEmpty {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }
-        guard report.removedCount == 0 else { return }
+        guard report.removedCount == 0, !isDelivered || report.inUseCount + report.pinnedCount > 0 else { return }
         let message: String
         switch (report.inUseCount == 0, report.pinnedCount == 0) {
         // As with gc, nothing to do is no failure.
@@ -103,12 +101,14 @@ struct PurgeCommand: ContextCommand {
         throw CommandFailure(.refused, message)
     }
 
-    /// Returns the entries that the arguments stand for, and the arguments for which there is none.
+    /// Returns the entries that the arguments stand for, the arguments for which there is none, and whether one of them
+    /// is a file that was delivered.
     private func selected(
         in store: DownloadStore, _ context: CommandContext
-    ) async throws -> (entries: [Entry], unknown: [String]) {
+    ) async throws -> (entries: [Entry], unknown: [String], isDelivered: Bool) {
         var found: [Entry] = []
         var unknown: [String] = []
+        var isDelivered = false
         for name in entries.names {
             do {
                 let entry = try await store.entry(matching: name, context)
@@ -117,15 +117,17 @@ struct PurgeCommand: ContextCommand {
                 let all = isOne ? [entry] : try await store.variants(ofKey: entry.name)
                 found += all.filter { entry in !found.contains { $0.id == entry.id } }
             } catch let error as StoreError where error.code == .noEntry {
-                if let (record, _) = try await store.delivered(named: name) {
-                    context.say(
-                        "\(Printable.escaped(record.path)) was delivered, and the store has nothing of it any more; to "
-                            + "remove the file, use rm")
+                guard let (record, _) = try await store.delivered(named: name) else {
+                    unknown.append(name)
+                    continue
                 }
-                unknown.append(name)
+                isDelivered = true
+                context.say(
+                    "\(Printable.escaped(record.path)): was delivered, so the store keeps nothing of it and there is "
+                        + "nothing to remove; to remove the file, use rm")
             }
         }
-        return (found, unknown)
+        return (found, unknown, isDelivered)
     }
 
     /// Returns the condition that entries must meet.

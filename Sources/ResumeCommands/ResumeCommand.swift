@@ -25,12 +25,10 @@ struct ResumeCommand: ContextCommand {
 
     @OptionGroup var jobs: JobArguments
 
-    @Option(name: .long, help: ArgumentHelp("Continue from another URL of the same file.", valueName: "url"))
+    @Option(help: .value("url", "Continue from another URL of the same file."))
     var url: String?
 
-    @Flag(
-        name: .long,
-        help: ArgumentHelp("Resume without ETag or date, comparing some bytes.", visibility: .hidden))
+    @Flag(help: .hidden("Resume without ETag or date, comparing some bytes."))
     var allowUnvalidated = false
 
     @OptionGroup var headers: HeaderOptions
@@ -43,12 +41,8 @@ struct ResumeCommand: ContextCommand {
 
     func validate() throws {
         guard let url else { return }
-        guard jobs.names.count == 1 else { throw ValidationError("--url requires exactly one job") }
-        do {
-            _ = try TypedURL.parse(url)
-        } catch {
-            throw ValidationError("--url: \(Redaction.problem(error, with: url))")
-        }
+        try require(jobs.names.count == 1, "--url requires exactly one job")
+        try Redaction.requireURL(url, of: "--url")
     }
 
     /// The command `get` with the same options, which runs the downloads.

@@ -19,7 +19,7 @@ struct ShowCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument
 
-    @Flag(name: .long, help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -29,7 +29,7 @@ struct ShowCommand: ContextCommand {
                 return (entry, try await store.events(for: entry.key))
             } catch let error as StoreError where error.code == .noEntry {
                 guard let (record, file) = try await store.delivered(named: self.entry.name) else { throw error }
-                if json { context.print(Rendering.json(record, file).text) }
+                if json { context.print(Rendering.json(record, file)) }
                 for line in json ? [] : Rendering.lines(record, file) { context.print(line) }
                 return nil
             }
@@ -40,10 +40,11 @@ struct ShowCommand: ContextCommand {
             for event in events.suffix(20) { context.print(Rendering.line(event, withKey: false)) }
             return
         }
-        guard case .object(var members) = Rendering.json(entry) else { return }
-        members["contentType"] = .optional(entry.representation?.contentType)
-        members["validator"] = .optional(entry.representation?.validator.map { "\($0)" })
-        members["events"] = .array(events.suffix(20).map(Rendering.json))
-        context.print(JSON.object(members).text)
+        let known = entry.representation
+        context.print(
+            Rendering.json(entry).adding([
+                "contentType": known?.contentType, "validator": known?.validator.map { "\($0)" },
+                "events": events.suffix(20).map(Rendering.json),
+            ]))
     }
 }

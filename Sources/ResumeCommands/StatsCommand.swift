@@ -10,7 +10,7 @@ struct StatsCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -20,11 +20,10 @@ struct StatsCommand: ContextCommand {
         }
         let (entries, received) = (known?.totals.entries ?? 0, known?.totals.receivedBytes ?? 0)
         guard !json else {
-            let members: [String: JSON] = [
-                "entries": .integer(entries), "freeBytes": .optional(known?.free),
-                "path": .string(known?.path ?? path), "receivedBytes": .integer(received),
-            ]
-            context.print(JSON.object(members).text)
+            context.print([
+                "entries": entries, "freeBytes": known?.free,
+                "path": known?.path ?? path, "receivedBytes": received,
+            ])
             return
         }
         context.print("store:   \(Printable.escaped(known?.path ?? path))\(known == nil ? " (not created yet)" : "")")

@@ -170,6 +170,26 @@ struct GetEventsTests {
         }
     }
 
+    @Test("A wait for the origin begins with an event that says until when")
+    func waits() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.number == 1
+                ? .status("503 Service Unavailable", fields: [("Retry-After", "3")])
+                : .file(Sample.resource, for: request)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = [
+                "get", "-j", "1", "--directory", home.path, "--json", server.url("/a.bin"), server.url("/b.bin"),
+            ]
+            let outcome = await home.run(get)
+            #expect(outcome.status == .success, "\(outcome)")
+            let waiting = try #require(try outcome.json.first { $0["event"]?.string == "waiting" })
+            #expect(waiting["url"]?.string == server.url("/b.bin") && waiting["reason"]?.string == "origin")
+            #expect(waiting["until"]?.string?.hasSuffix("Z") == true, "\(outcome)")
+            #expect(waiting.keys == ["event", "message", "reason", "until", "url"])
+        }
+    }
+
     /// What is found out before the first connection is an end as well.
     @Test func failedBeforeTheFirstRequest() async throws {
         try await OriginServer.withServer(handler: Sample.whole) { server in

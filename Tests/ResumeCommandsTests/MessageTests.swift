@@ -99,6 +99,9 @@ struct MessageTests {
             let second = await home.run(get + ["--max-time", "1"])
             #expect(second.status == .tryAgain && second.errors.contains("waiting for files that another process"))
             #expect(second.errors.contains("not complete after 1s (--max-time)"), "\(second.errors)")
+            let json = await home.run(get + ["--max-time", "1", "--json"])
+            #expect(try json.json.first?["event"]?.string == "waiting", "\(json)")
+            #expect(try json.json.first?["reason"]?.string == "another-process")
             first.cancel()
             #expect(await first.value.status == .interrupted && server.requests.count == 1)
         }

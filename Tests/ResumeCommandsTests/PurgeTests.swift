@@ -95,6 +95,19 @@ struct PurgeTests {
         #expect(try await keys() == ["a", "b", "c"])
     }
 
+    @Test("Of a delivered file there is nothing to remove, which is no failure")
+    func delivered() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            #expect(await home.run("get", server.url(), "-o", home["out"]).status == .success)
+            let outcome = await home.run("purge", home["out"])
+            #expect(outcome.status == .success && outcome.output == "freed 0 B\n")
+            let text = "\(home["out"]): was delivered, so the store keeps nothing of it and there is nothing to remove"
+            #expect(outcome.errors == text + "; to remove the file, use rm\n")
+            #expect(home.has("out"))
+            #expect(await home.run("purge", home["out"], "mistyped").status == .refused)
+        }
+    }
+
     @Test("In a terminal, --all asks first")
     func asks() async throws {
         try await leaveThree()

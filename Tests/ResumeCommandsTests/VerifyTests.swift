@@ -16,34 +16,17 @@ struct VerifyTests {
             .file(Resource(Content("abc"), etag: "\"v1\""), for: $0)
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
-            let (one, two) = (server.url("/one.bin"), server.url("/two.bin"))
-            #expect(await home.run("get", one, "-P", home.path, "--sha256", digest).status == .success)
-            #expect(await home.run("get", two, "-P", home.path).status == .success)
+            let get = ["get", "-P", home.path]
+            #expect(await home.run(get + [server.url("/one.bin"), "--sha256", digest]).status == .success)
+            #expect(await home.run(get + [server.url("/two.bin")]).status == .success)
             try home.write([1], to: "three.bin")
-            let advice = [
-                "one.bin": "run 'echo \"\(digest)  \(home["one.bin"])\" | sha256sum -c'.\n",
-                "two.bin": "or run 'resumectl get \(two) -o \(home["two.bin"])', which asks the server",
-                "three.bin": "compare 'sha256sum \(home["three.bin"])' with the digest at its source.\n",
-            ]
-            // The command would replace these files, or would have to be completed.
-            let id = "0123456789abcdef0123456789abcdef"
-            let others = [
-                "part.bin": [server.url("/part.bin"), "--range", "0-1"], "insecure.bin": [server.url("/i.bin"), "-k"],
-                "long.bin": [server.url("/long.bin?id=\(id)")],
-                "secret.bin": [server.url("/secret.bin"), "-H", "X-Api-Key: 1"],
-            ]
-            for (name, options) in others {
-                #expect(await home.run(["get", "-o", home[name]] + options).status == .success)
-                let outcome = await home.run("verify", home[name])
-                #expect(outcome.status == .notFound && !outcome.errors.contains("get"), "\(outcome.errors)")
-                #expect(outcome.errors.contains("compare 'sha256sum"))
-            }
-            for (name, text) in advice {
+            for name in ["one.bin", "two.bin", "three.bin"] {
                 for options in name == "one.bin" ? [["--remote"]] : [[], ["--remote"]] {
                     let outcome = await home.run(["verify", home[name]] + options)
                     #expect(outcome.status == .notFound, "\(outcome.errors)")
                     #expect(outcome.errors.contains("\(home[name]) is a complete file, not an entry of the store. To "))
-                    #expect(outcome.errors.contains(text), "\(outcome.errors)")
+                    let advice = "compare 'sha256sum \(home[name])' with the digest at its source.\n"
+                    #expect(outcome.errors.contains(advice), "\(outcome.errors)")
                 }
             }
             let missing = await home.run("verify", home["four.bin"])

@@ -34,19 +34,14 @@ struct CompletionAnswer {
         }
     }
 
-    /// A word that completes the current one, or its beginning.
-    private struct Candidate {
-        var text: String
-        var meaning: String
-        var isWhole = true
-    }
+    private typealias Candidate = CompletionCourse.Candidate
 
     /// Returns what completes a word: the name of a kind, and the words.
     private func candidates(for course: CompletionCourse) async -> (kind: String, [Candidate]) {
         switch course.answer {
         case .files: ("files", [])
         case .folders: ("folders", [])
-        case .words(let words): ("words", words.map { Candidate(text: $0.text, meaning: $0.meaning) })
+        case .words(let words): ("words", words)
         case .entries(let pinned): ("words", await names(.entries(pinned: pinned), course))
         case .urls: ("words", await matches(NameSearch(.entries(pinned: nil), .url, prefix: course.word), course))
         case .jobs(let onlyLeft): ("words", await names(.jobs(onlyLeft: onlyLeft), course))

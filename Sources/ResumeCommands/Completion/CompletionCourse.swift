@@ -18,10 +18,11 @@ struct CompletionCourse {
         case jobs(onlyLeft: Bool)
     }
 
-    /// A word, and what it means.
+    /// A word that completes the current one, or its beginning, and what it means.
     struct Candidate: Equatable {
         var text: String
         var meaning: String
+        var isWhole = true
     }
 
     /// What completes the last word.
@@ -72,7 +73,7 @@ struct CompletionCourse {
                 isAfterTerminator = true
             } else {
                 let (name, value) = Self.parts(of: word)
-                used.formUnion(shape.argument(name)?.names ?? [])
+                used.formUnion(shape.argument(name)?.texts ?? [])
                 if let option = Self.option(word, in: shape) {
                     if let value { note(value, for: option) } else { expecting = option }
                 }
@@ -99,7 +100,7 @@ struct CompletionCourse {
 
     /// Remembers the value of an option that matters for other words.
     private mutating func note(_ value: String, for option: CommandShape.Argument) {
-        if option.names.contains("--store") { store = value }
+        if option.texts.contains("--store") { store = value }
     }
 
     /// Returns the name of an option, and its value if that is in the same word.
@@ -132,16 +133,18 @@ struct CompletionCourse {
     /// Returns the options and flags that the help shows.
     private static func options(of shape: CommandShape, without used: Set<String>) -> [Candidate] {
         shape.arguments.filter { argument in
-            argument.isShown && argument.kind != .positional
-                && (argument.isRepeating || used.isDisjoint(with: argument.names))
-        }.flatMap { argument in argument.names.map { Candidate(text: $0, meaning: argument.abstract) } }
+            argument.shouldDisplay && argument.kind != .positional
+                && (argument.isRepeating || used.isDisjoint(with: argument.texts))
+        }.flatMap { argument in argument.texts.map { Candidate(text: $0, meaning: argument.abstract ?? "") } }
     }
 
     /// Returns what completes a value.
     ///
     /// The name of a value says what it is, in the help as well.
     private static func answer(for argument: CommandShape.Argument, of command: String) -> Answer {
-        if !argument.values.isEmpty { return .words(argument.values.map { Candidate(text: $0, meaning: "") }) }
+        if let values = argument.allValues, !values.isEmpty {
+            return .words(values.map { Candidate(text: $0, meaning: "") })
+        }
         return switch argument.valueName {
         case "dir": .folders
         case "file", "path": .files
@@ -151,7 +154,7 @@ struct CompletionCourse {
         case "entry": .entries(pinned: nil)
         // A partial download is continued by its URL.
         case "url" where argument.kind == .positional && command == "get": .urls
-        default: .words(Self.parts(of: argument.valueName))
+        default: .words(Self.parts(of: argument.valueName ?? ""))
         }
     }
 

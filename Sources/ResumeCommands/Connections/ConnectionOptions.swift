@@ -5,11 +5,7 @@ internal import ResumeHTTP
 
 /// How servers are reached, and how they must prove their identity.
 struct ConnectionOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Trust these certificates (PEM), not the system's.", valueName: "file", visibility: .hidden),
-        completion: .file())
+    @Option(help: .hidden("Trust these certificates (PEM), not the system's.", "file"), completion: .file())
     var cacert: String?
 
     @Flag(name: [.customShort("k"), .long], help: "Do not verify certificates of servers.")
@@ -17,30 +13,21 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: ArgumentHelp("Proxy, instead of that in http_proxy and so on.", valueName: "url", visibility: .hidden))
+        help: .hidden("Proxy, instead of that in http_proxy and so on.", "url"))
     var proxy: String?
 
     @Option(
         name: .customLong("resolve"),
-        help: ArgumentHelp(
-            "Connect to these addresses for a host and port. May be repeated.", valueName: "host:port:address",
-            visibility: .hidden))
+        help: .hidden("Connect to these addresses for a host and port. May be repeated.", "host:port:address"))
     var addresses: [String] = []
 
-    @Option(
-        name: .customLong("interface"),
-        help: ArgumentHelp(
-            "Connect from this network interface or address.", valueName: "name", visibility: .hidden))
+    @Option(name: .customLong("interface"), help: .hidden("Connect from this network interface or address.", "name"))
     var localInterface: String?
 
-    @Flag(
-        name: [.customShort("4"), .customLong("ipv4")],
-        help: ArgumentHelp("Connect to IPv4 addresses only.", visibility: .hidden))
+    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: .hidden("Connect to IPv4 addresses only."))
     var usesIPv4 = false
 
-    @Flag(
-        name: [.customShort("6"), .customLong("ipv6")],
-        help: ArgumentHelp("Connect to IPv6 addresses only.", visibility: .hidden))
+    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: .hidden("Connect to IPv6 addresses only."))
     var usesIPv6 = false
 
     func validate() throws {
@@ -49,11 +36,11 @@ struct ConnectionOptions: ParsableArguments {
                 "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
                     + "--connections \(proxy)")
         }
-        if usesIPv4, usesIPv6 { throw ValidationError("--ipv4 (-4) and --ipv6 (-6) cannot be combined") }
-        if insecure, cacert != nil { throw ValidationError("--insecure (-k) and --cacert cannot be combined") }
-        guard addresses.allSatisfy({ Self.addresses($0) != nil }) else {
-            throw ValidationError("--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
-        }
+        try refuse(usesIPv4 && usesIPv6, "--ipv4 (-4) and --ipv6 (-6) cannot be combined")
+        try refuse(insecure && cacert != nil, "--insecure (-k) and --cacert cannot be combined")
+        try require(
+            addresses.allSatisfy({ Self.addresses($0) != nil }),
+            "--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
     }
 
     /// Parses `host:port:address`, or with several addresses that are separated by commas.

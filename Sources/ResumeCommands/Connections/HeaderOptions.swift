@@ -6,11 +6,11 @@ internal import ResumeHTTP
 struct HeaderOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: ArgumentHelp("Header field for the URL's origin, or @FILE.", valueName: "field"))
+        help: .value("field", "Header field for the URL's origin, or @FILE."))
     var headers: [String] = []
 
     mutating func validate() throws {
-        headers = try headers.flatMap(Self.lines)
+        headers = try headers.flatMap { try lines($0) }
         for header in headers {
             guard let name = HeaderLine.field(header)?.name else {
                 throw ValidationError("--header must have the form 'Name: value', without control characters")
@@ -24,9 +24,9 @@ struct HeaderOptions: ParsableArguments {
     }
 
     /// Returns the lines of a file for `@FILE`, so that secrets are no arguments, which other users can see.
-    private static func lines(_ header: String) throws -> [String] {
+    private func lines(_ header: String) throws -> [String] {
         guard header.hasPrefix("@") else { return [header] }
-        guard header != "@-" else { throw ValidationError("--header @FILE requires a file") }
+        try require(header != "@-", "--header @FILE requires a file")
         let path = String(header.dropFirst())
         let lines: [InputFile.Line]
         do {
@@ -34,9 +34,7 @@ struct HeaderOptions: ParsableArguments {
         } catch {
             throw ValidationError("--header: \(error.message)")
         }
-        guard !lines.isEmpty else {
-            throw ValidationError("--header: \(Printable.escaped(path)) contains no header field")
-        }
+        try require(!lines.isEmpty, "--header: \(Printable.escaped(path)) contains no header field")
         return lines.map { $0.text ?? "" }
     }
 

@@ -53,7 +53,7 @@ extension DownloadList {
                 }
             }
             (failure.isResumable, request.destination) = (false, "")
-            if command.messages.json { context.print(GetReporter.json(failure, error, of: request).text) }
+            if command.messages.json { context.print(GetReporter.json(failure, error, of: request)) }
             throw failure
         }
         return withDigests(part)

@@ -22,14 +22,7 @@ final class DownloadList: Sendable {
     }
 
     /// Where a URL was given, as a number that a job records: a line, or an argument if it is negative.
-    struct Place: Sendable {
-        let number: Int64
-
-        init(number: Int64) { self.number = number }
-        /// The place of an argument, by its index among the URLs.
-        init(argument index: Int) { number = -1 - Int64(index) }
-        init(line: Int) { number = Int64(line) }
-    }
+    typealias Place = Int64
 
     /// Some of the downloads, in order.
     struct Part: Sendable {
@@ -67,7 +60,7 @@ final class DownloadList: Sendable {
         netrc = try command.familiar.netrc(context.environment)
         trust = ConnectionTrust(command.connection)
         state = Mutex(State())
-        let items = try command.urls.enumerated().map { try item($1, at: Place(argument: $0)) }
+        let items = try command.urls.enumerated().map { try item($1, at: -1 - Place($0)) }
         let path = command.files.inputFile
         try state.withLock { state in
             state.arguments = items[...]
@@ -115,7 +108,7 @@ final class DownloadList: Sendable {
             }
             for line in try file.next(most: most, until: { isCancelled.load(ordering: .relaxed) }) {
                 do throws(CommandFailure) {
-                    part.items.append(try item(line.text, at: Place(line: line.number)))
+                    part.items.append(try item(line.text, at: Place(line.number)))
                 } catch {
                     part.rejected.append(CommandFailure(.refused, error.message, reason: error.reason))
                 }
@@ -129,7 +122,7 @@ final class DownloadList: Sendable {
         let shown = shown(place)
         guard let text else { throw CommandFailure(.usage, "\(shown): not in UTF-8") }
         // Most lines have no space, and a regular expression takes as long as a tenth of a small file.
-        if place.number >= 0, text.utf8.contains(where: { $0 == 32 || $0 == 9 }),
+        if place >= 0, text.utf8.contains(where: { $0 == 32 || $0 == 9 }),
             let match = text.firstMatch(of: /(\s)https?:\/\//)
         {
             // aria2 takes URLs with tabs between them for servers of the same file.
@@ -140,14 +133,14 @@ final class DownloadList: Sendable {
         do {
             url = try TypedURL.parse(text)
         } catch {
-            let advice = place.number < 0 ? command.advice(for: text) : ""
+            let advice = place < 0 ? command.advice(for: text) : ""
             throw CommandFailure(.usage, "\(shown): \(Redaction.problem(error, with: text))\(advice)")
         }
         guard let path = command.path(for: url) else {
             throw CommandFailure(
                 .usage, "\(shown): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
-        if place.number >= 0, command.isUnsafeName(of: url) {
+        if place >= 0, command.isUnsafeName(of: url) {
             throw CommandFailure(
                 .usage,
                 "\(shown): the name \(Printable.escaped(path)) is hidden or begins with a dash, which a list must "
@@ -177,7 +170,7 @@ final class DownloadList: Sendable {
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
         let path = command.path(for: url).map { Destination.path($0, named: job.destination) }
-        var item = item(for: url, at: path ?? job.destination, Place(number: job.position))
+        var item = item(for: url, at: path ?? job.destination, job.position)
         item.digest = try checksums.withLock { $0 }?.digest(of: url)
         return request(for: item)
     }
@@ -200,12 +193,12 @@ final class DownloadList: Sendable {
 
     /// Returns a place in words.
     private func shown(_ place: Place) -> String {
-        if place.number < 0 {
+        if place < 0 {
             // Rows may have been manipulated.
-            let index = Int(-1 - place.number)
+            let index = Int(-1 - place)
             return command.urls.indices.contains(index) ? context.position(of: command.urls[index]) : "an argument"
         }
-        return "\(Printable.escaped(command.files.inputFile ?? "")), line \(place.number)"
+        return "\(Printable.escaped(command.files.inputFile ?? "")), line \(place)"
     }
 
     /// Returns the error of a download whose file is that of another one.

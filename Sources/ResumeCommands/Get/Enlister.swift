@@ -2,11 +2,12 @@ internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
+internal import Synchronization
 
 /// Records the downloads of a list as jobs, a part at a time, and adds them to a run.
 ///
 /// It does not wait for the downloads: the whole list is in the store soon after the start, for `resume`.
-struct Enlister: Sendable {
+final class Enlister: Sendable {
     /// How many jobs are recorded in one transaction.
     static let most = 500
 
@@ -18,6 +19,8 @@ struct Enlister: Sendable {
     private let mayReplace: Bool
     private let areNamedByServer: Bool
     private let hasDigest: Bool
+    /// The names of the list in lower case, with their first spellings; nil if the folder distinguishes them by case.
+    private let spellings: Mutex<[String: String]?>
 
     /// Makes an enlister for a list of which nothing has been recorded.
     ///
@@ -30,6 +33,7 @@ struct Enlister: Sendable {
             command.files.skipExisting && !command.files.remoteHeaderName && command.programs.onComplete == nil
         (mayReplace, hasDigest) = (command.mayReplace, command.digest != nil)
         areNamedByServer = command.files.remoteHeaderName
+        spellings = Mutex(list.context.ignoresCase(command.files.directory ?? ".") ? [:] : nil)
         let restarts = command.checks.restart
         listing = JobListing(renames: command.files.autoRename, unfinished: try await run.board.unfinishedLists()) {
             !restarts && JobTerms.isAnswered($0.terms, by: $1.terms)
@@ -65,7 +69,7 @@ struct Enlister: Sendable {
             run.slots.failed(with: failure.status)
         }
         guard !part.items.isEmpty else { return }
-        let jobs = try jobs(for: part.items)
+        let jobs = try await jobs(for: part.items)
         let results = try await run.board.enlist(jobs, as: listing)
         if mayReplace {
             try await run.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
@@ -96,7 +100,7 @@ struct Enlister: Sendable {
             case .repeated:
                 run.reporter.expect(-1, running: 0)
             case .clash(let position):
-                let error = list.clash(item, with: DownloadList.Place(number: position))
+                let error = list.clash(item, with: position)
                 let failure = CommandFailure(error)
                 run.reporter.report(failure, error, of: list.request(for: item))
                 run.slots.failed(with: failure.status)
@@ -136,16 +140,33 @@ struct Enlister: Sendable {
         }
     }
 
-    private func jobs(for items: [DownloadList.Item]) throws -> [NewJob] {
+    /// Returns the spelling of a path of which the folder permits only one: the later one is a clash, or gets a number.
+    private func firstSpelling(of path: String) -> String {
+        spellings.withLock { spellings in
+            let first = spellings?[path.lowercased()] ?? path
+            spellings?[path.lowercased()] = first
+            return first
+        }
+    }
+
+    private func jobs(for items: [DownloadList.Item]) async throws -> [NewJob] {
         // The same for all downloads that differ in their URLs only.
         let key = run.board.identityKey
         var shared: String?
-        return try items.map { item in
-            let request = list.request(for: item)
+        var jobs: [NewJob] = []
+        for item in items {
+            var request = list.request(for: item)
+            request.destination = firstSpelling(of: item.path)
             let isShared = item.digest == nil && item.authorization == nil && !item.url.hasSecrets
             let terms = isShared ? shared ?? JobTerms.text(for: request, key) : JobTerms.text(for: request, key)
             if isShared { shared = terms }
-            return try JobTerms.job(for: request, at: item.place.number, terms: terms)
+            var job = try JobTerms.job(for: request, at: item.place, terms: terms)
+            if listing.renames, request.digest != nil {
+                request.onCheck = { [reporter = run.reporter] in reporter.checks($0, bytes: $1) }
+                job.isInPlace = try await run.downloader.recognizesFile(of: request)
+            }
+            jobs.append(job)
         }
+        return jobs
     }
 }

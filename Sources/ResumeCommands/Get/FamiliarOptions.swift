@@ -39,7 +39,7 @@ struct FamiliarOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("u", allowingJoined: true), .customLong("user")],
-        help: ArgumentHelp("User and password for the server (Basic).", valueName: "user:pass"))
+        help: .value("user:pass", "User and password for the server (Basic)."))
     var user: String?
 
     @Flag(
@@ -47,26 +47,24 @@ struct FamiliarOptions: ParsableArguments {
         help: "Use the user and password in ~/.netrc.")
     var usesNetrc = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Use the users and passwords in this file.", valueName: "file", visibility: .hidden))
+    @Option(help: .hidden("Use the users and passwords in this file.", "file"))
     var netrcFile: String?
 
     @Option(
         name: [.customShort("A", allowingJoined: true), .customLong("user-agent")],
-        help: ArgumentHelp("Value of the header field User-Agent.", valueName: "text", visibility: .hidden))
+        help: .hidden("Value of the header field User-Agent.", "text"))
     var userAgent: String?
 
     @Option(
         name: [.customShort("e", allowingJoined: true), .customLong("referer")],
-        help: ArgumentHelp("Value of the header field Referer.", valueName: "url", visibility: .hidden))
+        help: .hidden("Value of the header field Referer.", "url"))
     var referer: String?
 
     func validate() throws {
-        guard offset == nil || offset == "-" else {
-            throw ValidationError("--continue-at accepts - only: a download continues where an earlier run stopped")
-        }
-        if let user, !user.contains(":") { throw ValidationError("--user requires the form name:password") }
+        try require(
+            offset == nil || offset == "-",
+            "--continue-at accepts - only: a download continues where an earlier run stopped")
+        try require(user?.contains(":") ?? true, "--user requires the form name:password")
         for (option, value) in [("--user-agent", userAgent), ("--referer", referer)] {
             guard let value, !HTTPField.isValidValue(value) else { continue }
             throw ValidationError("\(option) must not contain control characters")

@@ -67,14 +67,12 @@ extension GetCommand {
             failure = CommandFailure(named ?? error)
             let refused = error as? DownloadError
             if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {
-                failure.message += "\(failure.message.hasSuffix(".") ? "" : ".") --stall-timeout TIME waits longer."
+                failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
-                failure.message +=
-                    "\(failure.message.hasSuffix(".") ? "" : ".") Options for credentials are -u, -n, -H and --auth-command."
+                failure.add("Options for credentials are -u, -n, -H and --auth-command.")
             } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
                 let isTooOld = failure.message.contains("expired") || failure.message.contains("not valid")
-                failure.message += failure.message.hasSuffix(".") ? "" : "."
-                failure.message += isTooOld ? "" : " --cacert FILE trusts another authority, and -k any server."
+                if !isTooOld { failure.add("--cacert FILE trusts another authority, and -k any server.") }
             } else if refused?.reason.keepsPartialData == true, !writesToOutput {
                 failure.message +=
                     " If more than the signature of the URL has changed, run 'resumectl resume "
@@ -85,10 +83,9 @@ extension GetCommand {
                     failure.message = failure.message.replacing(
                         "; nothing was written", with: "; the output is incomplete, and wrong")
                 }
-                failure.message += ". Compare the digest with the one at its source."
+                failure.add("Compare the digest with the one at its source.")
                 if isKept {
-                    failure.message +=
-                        " With the right one, nothing is fetched again; --restart fetches the file again."
+                    failure.add("With the right one, nothing is fetched again; --restart fetches the file again.")
                 }
             }
         }

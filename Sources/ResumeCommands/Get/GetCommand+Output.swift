@@ -13,15 +13,6 @@ extension GetCommand {
     /// Whether the file is written to standard output.
     var writesToOutput: Bool { files.output == "-" }
 
-    /// What is written to standard output.
-    struct Output {
-        let list: DownloadList
-        /// The first part of the list, with the file.
-        let first: DownloadList.Part
-        let reporter: GetReporter
-        let context: CommandContext
-    }
-
     /// Whether the bytes for standard output go through the store.
     var storesOutput: Bool { files.keep || files.hold || files.from != nil }
 
@@ -30,18 +21,20 @@ extension GetCommand {
     /// The last byte is written when the whole file has been verified.
     ///
     /// - Parameters:
-    ///   - output: The file.
+    ///   - list: The list with the file.
+    ///   - first: The first part of the list.
+    ///   - reporter: Reports events and failures.
+    ///   - context: The streams.
     ///   - transport: Sends the requests.
     ///   - downloader: Stores the bytes; nil if nothing is stored.
     ///   - rates: The rate limits.
     /// - Throws: ``CommandFailure`` with the status of a failure that has been reported.
     func write(
-        _ output: Output, over transport: any Transport, through downloader: Downloader? = nil,
-        limiting rates: RateControl
+        _ list: DownloadList, _ first: DownloadList.Part, _ reporter: GetReporter, _ context: CommandContext,
+        over transport: any Transport, through downloader: Downloader? = nil, limiting rates: RateControl
     ) async throws {
-        let (list, reporter, context) = (output.list, output.reporter, output.context)
         let programs = Programs(self.programs)
-        let start = try await list.fetchChecksums(for: output.first, with: programs, limiting: rates, over: transport)
+        let start = try await list.fetchChecksums(for: first, with: programs, limiting: rates, over: transport)
         guard let item = start.items.first else { return try reject(start, reporter) }
         var request = list.request(for: item)
         rates.limit(&request, 0)

@@ -50,4 +50,10 @@ final class ReplacedFile: Sendable {
             return value
         }
     }
+
+    /// Looks again before the delivery: the file may have appeared or gone during the download.
+    func look(at event: DownloadEvent) {
+        guard case .progress(let received, let total) = event, received == total else { return }
+        found.withLock { $0 = nil }
+    }
 }

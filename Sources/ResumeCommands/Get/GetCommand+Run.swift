@@ -27,22 +27,24 @@ extension GetCommand {
                 _ = try request.checkedDestination()
             } catch {
                 let failure = CommandFailure(error)
-                if messages.json { context.print(GetReporter.json(failure, error, of: request).text) }
+                if messages.json { context.print(GetReporter.json(failure, error, of: request)) }
                 throw failure
             }
         }
         if first.isLast, first.items.count <= 16, !isQuiet, !messages.json { mentionPartials(of: first.items, context) }
         let count = first.isLast ? first.items.count : .max
         if writesToOutput {
-            let output = Output(list: list, first: first, reporter: reporter, context: context)
             guard storesOutput else {
                 return try await withTransport(for: 1, context) { transport, _ in
                     let rates = RateControl(each: load.limitRate, total: load.totalRate, store: nil)
-                    try await rates.watching { try await write(output, over: transport, limiting: rates) }
+                    try await rates.watching {
+                        try await write(list, first, reporter, context, over: transport, limiting: rates)
+                    }
                 }
             }
             return try await withDownloader(for: 1, context, reporter) { downloader, _, rates in
-                try await write(output, over: downloader.transport, through: downloader, limiting: rates)
+                try await write(
+                    list, first, reporter, context, over: downloader.transport, through: downloader, limiting: rates)
             }
         }
         try await withDownloader(for: count, context, reporter) { downloader, spare, rates in
@@ -98,6 +100,8 @@ extension GetCommand {
                     let say = reporter?.mention ?? context.say
                     configuration.onCollection = { report, _ in Rendering.losses(in: report).forEach(say) }
                     configuration.onWaitForSpace = { key in
+                        let reason = Reason("store-limit", "waiting for room within the limit (--store-max-size)")
+                        reporter?.waits(for: reason, of: DownloadURL.shownKey(key))
                         reporter?.note("\(Redaction.key(key)): waiting for room within the limit (--store-max-size)")
                     }
                 }

@@ -5,9 +5,7 @@ internal import ResumeHTTP
 
 extension GetCommand {
     func validate() throws {
-        if urls.isEmpty && files.inputFile == nil {
-            throw ValidationError("at least one URL or --input-file is required")
-        }
+        try refuse(urls.isEmpty && files.inputFile == nil, "at least one URL or --input-file is required")
         // An error message about the path would reveal a password in the URL.
         let paths = [
             "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
@@ -16,50 +14,37 @@ extension GetCommand {
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
         }
-        if checks.checksums?.contains("://") == true, checksumsURL == nil {
-            throw ValidationError("--checksums requires a path, or a URL with http or https")
-        }
-        if let output = files.output, output.hasSuffix("/") {
-            throw ValidationError("--output requires a file; use --directory (-P) to choose a folder")
-        }
-        if files.output?.isEmpty == true { throw ValidationError("--output must not be empty") }
-        if files.directory?.isEmpty == true { throw ValidationError("--directory must not be empty") }
+        try refuse(
+            checks.checksums?.contains("://") == true && checksumsURL == nil,
+            "--checksums requires a path, or a URL with http or https")
+        try refuse(
+            files.output?.hasSuffix("/") == true, "--output requires a file; use --directory (-P) to choose a folder")
+        try refuse(files.output?.isEmpty == true, "--output must not be empty")
+        try refuse(files.directory?.isEmpty == true, "--directory must not be empty")
         let digests = [checks.sha256, checks.sha512, checks.checksums, checks.checksum.map(\.hexadecimal)].count {
             $0 != nil
         }
-        if digests > 1 {
-            throw ValidationError("--sha256, --sha512, --checksum and --checksums cannot be combined")
-        }
-        if files.skipExisting, checks.restart || digests > 0 {
-            throw ValidationError("--skip-existing cannot be combined with --restart or a checksum")
-        }
-        if files.skipExisting, files.from != nil {
-            throw ValidationError("--skip-existing cannot be combined with --from")
-        }
-        if writesToOutput, files.directory != nil || messages.json || files.skipExisting {
-            throw ValidationError("--output - cannot be combined with --directory, --json or --skip-existing")
-        }
-        if programs.onComplete != nil, writesToOutput {
-            throw ValidationError("--on-complete cannot be combined with --output -")
-        }
-        if files.hold || files.keep, !writesToOutput {
-            throw ValidationError("--hold and --keep require --output -")
-        }
-        if let output = files.output, output.hasPrefix("/"), files.directory != nil {
-            throw ValidationError("--output must be a relative path if --directory is given")
-        }
-        if files.overwrite, files.autoRename || files.skipExisting {
-            throw ValidationError("--overwrite cannot be combined with --auto-rename or --skip-existing")
-        }
-        if files.autoRename, files.remoteHeaderName {
-            throw ValidationError("--auto-rename and --remote-header-name cannot be combined")
-        }
-        if files.remoteHeaderName, files.output != nil {
-            throw ValidationError("--output and --remote-header-name cannot be combined")
-        }
-        if files.from != nil, requests.range != nil {
-            throw ValidationError("--from cannot be combined with --range")
-        }
+        try refuse(digests > 1, "--sha256, --sha512, --checksum and --checksums cannot be combined")
+        try refuse(
+            files.skipExisting && (checks.restart || digests > 0),
+            "--skip-existing cannot be combined with --restart or a checksum")
+        try refuse(files.skipExisting && files.from != nil, "--skip-existing cannot be combined with --from")
+        try refuse(
+            writesToOutput && (files.directory != nil || messages.json || files.skipExisting),
+            "--output - cannot be combined with --directory, --json or --skip-existing")
+        try refuse(programs.onComplete != nil && writesToOutput, "--on-complete cannot be combined with --output -")
+        try refuse((files.hold || files.keep) && !writesToOutput, "--hold and --keep require --output -")
+        try refuse(
+            files.output?.hasPrefix("/") == true && files.directory != nil,
+            "--output must be a relative path if --directory is given")
+        try refuse(
+            files.overwrite && (files.autoRename || files.skipExisting),
+            "--overwrite cannot be combined with --auto-rename or --skip-existing")
+        try refuse(
+            files.autoRename && files.remoteHeaderName, "--auto-rename and --remote-header-name cannot be combined")
+        try refuse(
+            files.remoteHeaderName && files.output != nil, "--output and --remote-header-name cannot be combined")
+        try refuse(files.from != nil && requests.range != nil, "--from cannot be combined with --range")
         let isSingle = urls.count == 1 && files.inputFile == nil
         let ofOne: [(String, String?)] = [
             ("--output", files.output), ("--from", files.from), ("--key", requests.key), ("--sha256", checks.sha256),
@@ -73,44 +58,37 @@ extension GetCommand {
                 "\(option) requires exactly one URL, but \(given). Names and URLs with spaces must be in quotes.")
         }
         if let headUrl = checks.headUrl {
-            guard checks.condition == .head else { throw ValidationError("--head-url requires --condition head") }
-            do {
-                _ = try TypedURL.parse(headUrl)
-            } catch {
-                throw ValidationError("--head-url: \(Redaction.problem(error, with: headUrl))")
-            }
+            try require(checks.condition == .head, "--head-url requires --condition head")
+            try Redaction.requireURL(headUrl, of: "--head-url")
         }
-        if requests.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
-        if let key = requests.key, (try? DownloadURL(key)) == nil, DownloadURL.holdsSecret(key) {
-            throw ValidationError("--key must not contain a password or token; use a name or a complete URL")
-        }
-        if let key = requests.key, ConnectionTrust.isMarked(key) {
-            throw ValidationError("--key must not contain '#connection:', which resumectl adds to keys itself")
+        if let key = requests.key {
+            try refuse(key.isEmpty, "--key must not be empty")
+            try refuse(
+                (try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key),
+                "--key must not contain a password or token; use a name or a complete URL")
+            try refuse(
+                ConnectionTrust.isMarked(key),
+                "--key must not contain '#connection:', which resumectl adds to keys itself")
         }
         if let sha256 = checks.sha256, digest == nil {
             let hint = sha256.utf8.count == 32 ? "; this may be an MD5, which is not supported (use md5sum)" : ""
             throw ValidationError("--sha256 requires 64 hexadecimal digits\(hint)")
         }
-        if checks.sha512 != nil, digest == nil { throw ValidationError("--sha512 requires 128 hexadecimal digits") }
-        if let acceptEncoding = requests.acceptEncoding,
-            acceptEncoding.isEmpty || !HTTPField.isValidValue(acceptEncoding)
-        {
-            throw ValidationError("--accept-encoding requires content codings such as gzip")
-        }
-        guard (1...DownloadRequest.mostConnections).contains(pace.connections) else {
-            throw ValidationError("--connections must be between 1 and \(DownloadRequest.mostConnections)")
-        }
-        guard (0...1000).contains(pace.retries) else { throw ValidationError("--retries must be between 0 and 1000") }
+        try refuse(checks.sha512 != nil && digest == nil, "--sha512 requires 128 hexadecimal digits")
+        try require(
+            requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
+            "--accept-encoding requires content codings such as gzip")
+        try require(
+            (1...DownloadRequest.mostConnections).contains(pace.connections),
+            "--connections must be between 1 and \(DownloadRequest.mostConnections)")
+        try require((0...1000).contains(pace.retries), "--retries must be between 0 and 1000")
         let (least, day) = (Duration.milliseconds(100), Duration.seconds(86_400))
-        guard [pace.stallTimeout, pace.connectTimeout].allSatisfy({ (least...day).contains(PaceOptions.limit($0)) })
-        else {
-            throw ValidationError("--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
-        }
-        guard (least...(day * 365)).contains(PaceOptions.limit(pace.maxTime)) else {
-            throw ValidationError("--max-time must be between 0.1 seconds and 365 days")
-        }
-        if let perHost = load.perHost, perHost < pace.connections {
-            throw ValidationError("--per-host must not be less than --connections")
-        }
+        try require(
+            [pace.stallTimeout, pace.connectTimeout].allSatisfy({ (least...day).contains(PaceOptions.limit($0)) }),
+            "--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
+        try require(
+            (least...(day * 365)).contains(PaceOptions.limit(pace.maxTime)),
+            "--max-time must be between 0.1 seconds and 365 days")
+        try refuse(load.perHost ?? .max < pace.connections, "--per-host must not be less than --connections")
     }
 }

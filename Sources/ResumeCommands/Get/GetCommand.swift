@@ -19,8 +19,7 @@ struct GetCommand: ContextCommand {
               74 disk, 75 failed for now (run it again), 130 interrupted.
             """)
 
-    @Argument(
-        help: ArgumentHelp("host/path means https, but http for this machine.", valueName: "url"))
+    @Argument(help: .value("url", "host/path means https, but http for this machine."))
     var urls: [String] = []
 
     @OptionGroup(title: "Files") var files: FileOptions

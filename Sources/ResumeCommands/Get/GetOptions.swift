@@ -5,32 +5,26 @@ internal import ResumeHTTP
 struct FileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("File to write (replaced); - for standard output.", valueName: "path"),
-        completion: .file())
+        help: .value("path", "File to write (replaced); - for standard output."), completion: .file())
     var output: String?
 
     @Option(
         name: [.customShort("P", allowingJoined: true), .long],
-        help: ArgumentHelp("Folder to write to, which is created.", valueName: "dir"), completion: .directory)
+        help: .value("dir", "Folder to write to, which is created."), completion: .directory)
     var directory: String?
 
     @Option(
         name: [.customShort("i", allowingJoined: true), .long],
-        help: ArgumentHelp("Read URLs from a file, one per line; - for input.", valueName: "file"), completion: .file())
+        help: .value("file", "Read URLs from a file, one per line; - for input."), completion: .file())
     var inputFile: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Begin with what another program has left; see adopt.", valueName: "path"),
-        completion: .file())
+    @Option(help: .value("path", "Begin with what another program has left; see adopt."), completion: .file())
     var from: String?
 
-    @Flag(
-        name: .long, help: ArgumentHelp("With -o -, write nothing before the file is verified.", visibility: .hidden))
+    @Flag(help: .hidden("With -o -, write nothing before the file is verified."))
     var hold = false
 
-    @Flag(name: .long, help: ArgumentHelp("With -o -, keep partial data in the store.", visibility: .hidden))
+    @Flag(help: .hidden("With -o -, keep partial data in the store."))
     var keep = false
 
     @Flag(
@@ -38,147 +32,107 @@ struct FileOptions: ParsableArguments {
         help: "Use the name that the server sends.")
     var remoteHeaderName = false
 
-    @Flag(name: .long, help: ArgumentHelp("Number files of the same name (name.1.ext).", visibility: .hidden))
+    @Flag(help: .hidden("Number files of the same name (name.1.ext)."))
     var autoRename = false
 
-    @Flag(
-        name: .long, help: ArgumentHelp("Replace files that this program has not written.", visibility: .hidden))
+    @Flag(help: .hidden("Replace files that this program has not written."))
     var overwrite = false
 
-    @Flag(name: .long, help: "Skip files that exist, without checking them.")
+    @Flag(help: "Skip files that exist, without checking them.")
     var skipExisting = false
 }
 
 /// What `get` requires of a file.
 struct CheckOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Expected SHA-256 of the file, or --sha512.", valueName: "hex"))
+    @Option(help: .value("hex", "Expected SHA-256 of the file, or --sha512."))
     var sha256: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Expected SHA-512 of the file.", valueName: "hex", visibility: .hidden))
+    @Option(help: .hidden("Expected SHA-512 of the file.", "hex"))
     var sha512: String?
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "The same as sha-256=hex or sha-512=hex, as aria2 takes it.", valueName: "type=hex", visibility: .hidden),
+        help: .hidden("The same as sha-256=hex or sha-512=hex, as aria2 takes it.", "type=hex"),
         transform: Self.checksum)
     var checksum: HTTPDigest?
 
-    @Option(
-        name: .long, help: ArgumentHelp("List like sha256sum's to verify files; also a URL.", valueName: "file"),
-        completion: .file())
+    @Option(help: .value("file", "List like sha256sum's to verify files; also a URL."), completion: .file())
     var checksums: String?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Refuse larger files, such as 500M or 1.5GiB.", valueName: "size", visibility: .hidden),
+        parsing: .unconditional, help: .hidden("Refuse larger files, such as 500M or 1.5GiB.", "size"),
         transform: ByteCount.argument)
     var maxSize: ByteCount?
 
-    @Flag(
-        name: .long,
-        help: ArgumentHelp("Resume without ETag or date, comparing some bytes.", visibility: .hidden))
+    @Flag(help: .hidden("Resume without ETag or date, comparing some bytes."))
     var allowUnvalidated = false
 
-    @Flag(name: .long, help: "Discard the partial data and start over.")
+    @Flag(help: "Discard the partial data and start over.")
     var restart = false
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "How to check that the file on the server is unchanged (default: if-range).",
-            valueName: "if-range|if-match|head", visibility: .hidden),
+        help: .hidden(
+            "How to check that the file on the server is unchanged (default: if-range).", "if-range|if-match|head"),
         transform: Self.condition)
     var condition: ResumePolicy.Condition = .ifRange
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "URL for the HEAD requests of --condition head (default: the download URL).", valueName: "url",
-            visibility: .hidden))
+    @Option(help: .hidden("URL for the HEAD requests of --condition head (default: the download URL).", "url"))
     var headUrl: String?
 
     private static func checksum(_ text: String) throws -> HTTPDigest {
-        guard let digest = HTTPDigest(named: text) else {
-            throw ValidationError("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
-        }
-        return digest
+        try HTTPDigest(named: text).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
     }
 
     private static func condition(_ text: String) throws -> ResumePolicy.Condition {
-        guard let condition = ResumePolicy.Condition(rawValue: text) else {
-            throw ValidationError("use if-range, if-match or head")
-        }
-        return condition
+        try ResumePolicy.Condition(rawValue: text).orRefuse("use if-range, if-match or head")
     }
 }
 
 /// What `get` requests.
 struct RequestOptions: ParsableArguments {
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp(
-            "Only these bytes: 0-99, 200-, -500, or several.", valueName: "ranges", visibility: .hidden),
+        parsing: .unconditional, help: .hidden("Only these bytes: 0-99, 200-, -500, or several.", "ranges"),
         transform: Self.selection)
     var range: RangeSelection?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Key of the download in the store, instead of its URL. Requires a single URL.", valueName: "key",
-            visibility: .hidden))
+    @Option(help: .hidden("Key of the download in the store, instead of its URL. Requires a single URL.", "key"))
     var key: String?
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Accept these content codings, such as gzip, and store the file as sent, without decoding it.",
-            valueName: "codings", visibility: .hidden))
+        help: .hidden(
+            "Accept these content codings, such as gzip, and store the file as sent, without decoding it.", "codings"))
     var acceptEncoding: String?
 
-    @Flag(
-        name: .customLong("http2"),
-        help: ArgumentHelp("Use HTTP/2 with servers that support it.", visibility: .hidden))
+    @Flag(name: .customLong("http2"), help: .hidden("Use HTTP/2 with servers that support it."))
     var usesHTTP2 = false
 
     private static func selection(_ text: String) throws -> RangeSelection {
-        guard let selection = RangeSelection(text) else {
-            throw ValidationError("use ranges such as bytes=0-99, 200- or -500")
-        }
-        return selection
+        try RangeSelection(text).orRefuse("use ranges such as bytes=0-99, 200- or -500")
     }
 }
 
 /// How `get` makes the requests of a file, how often, and how long it waits.
 struct PaceOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Connections for each file.", valueName: "n"))
+    @Option(help: .value("n", "Connections for each file."))
     var connections: Int = 1
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Retries before the first progress; 0 for none.", valueName: "n", visibility: .hidden))
+    @Option(help: .hidden("Retries before the first progress; 0 for none.", "n"))
     var retries: Int = 5
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp(
-            "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
-            valueName: "time", visibility: .hidden), transform: TimeSpan.secondsArgument)
+        parsing: .unconditional,
+        help: .hidden(
+            "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).", "time"),
+        transform: TimeSpan.secondsArgument)
     var stallTimeout: TimeSpan?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp(
-            "Time limit for establishing a connection (default: 30s).", valueName: "time", visibility: .hidden),
+        parsing: .unconditional, help: .hidden("Time limit for establishing a connection (default: 30s).", "time"),
         transform: TimeSpan.secondsArgument)
     var connectTimeout: TimeSpan?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp(
-            "Stop each download after this time, such as 10m.", valueName: "time"), transform: TimeSpan.secondsArgument)
+        parsing: .unconditional, help: .value("time", "Stop each download after this time, such as 10m."),
+        transform: TimeSpan.secondsArgument)
     var maxTime: TimeSpan?
 
     /// Returns a time limit; 30 seconds if it is not set.
@@ -187,7 +141,7 @@ struct PaceOptions: ParsableArguments {
 
 /// What `get` prints.
 struct MessageOptions: ParsableArguments {
-    @Flag(name: .long, help: "Print each event as a JSON object.")
+    @Flag(help: "Print each event as a JSON object.")
     var json = false
 
     @Flag(name: [.short, .long], help: "Print only errors, and no paths.")
@@ -198,15 +152,13 @@ struct MessageOptions: ParsableArguments {
         case path
     }
 
-    @Option(
-        name: .customLong("print"),
-        help: ArgumentHelp("Print the path of each file, even with -q or in a terminal.", visibility: .hidden))
+    @Option(name: .customLong("print"), help: .hidden("Print the path of each file, even with -q or in a terminal."))
     var printed: Printed?
 
-    @Flag(name: [.short, .long], help: ArgumentHelp("Also print when each download starts.", visibility: .hidden))
+    @Flag(name: [.short, .long], help: .hidden("Also print when each download starts."))
     var verbose = false
 
-    @Flag(name: .long, help: ArgumentHelp("Do not show the progress.", visibility: .hidden))
+    @Flag(help: .hidden("Do not show the progress."))
     var noProgress = false
 
     /// How the progress is shown.
@@ -214,9 +166,6 @@ struct MessageOptions: ParsableArguments {
         case bar, lines
     }
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Print a line at least every 30 s, as without a terminal, instead of a bar.", visibility: .hidden))
+    @Option(help: .hidden("Print a line at least every 30 s, as without a terminal, instead of a bar."))
     var progress = Progress.bar
 }

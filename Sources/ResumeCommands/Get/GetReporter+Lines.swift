@@ -66,20 +66,17 @@ extension GetReporter {
     }
 
     /// The ends of names of files that are no pages.
-    private static let binaryNames = [
-        "7z", "apk", "appimage", "bin", "bz2", "deb", "dmg", "exe", "flac", "gguf", "gz", "img", "iso", "jar", "mkv",
-        "mp3",
-        "mp4", "msi", "onnx", "parquet", "pdf", "pkg", "pt", "pth", "rar", "rpm", "safetensors", "tar", "tgz", "txz",
-        "whl",
-        "xz", "zip", "zst",
-    ]
+    private static let binaryNames = """
+        7z apk appimage bin bz2 deb dmg exe flac gguf gz img iso jar mkv mp3 mp4 msi onnx parquet pdf pkg \
+        pt pth rar rpm safetensors tar tgz txz whl xz zip zst
+        """.split(separator: " ")
 
     /// Says that a file is a page, such as one that asks to log in, if its URL names an archive or the like.
     static func doubtfulType(of result: DownloadResult, for request: DownloadRequest) -> String? {
         let type = result.contentType?.prefix { $0 != ";" }.filter { $0 != " " }.lowercased() ?? ""
         guard ["text/html", "application/xhtml+xml"].contains(type),
             let ending = request.url.lastPathComponent?.lowercased().split(separator: ".").dropFirst().last,
-            binaryNames.contains(String(ending))
+            binaryNames.contains(ending[...])
         else { return nil }
         let name = request.url.lastPathComponent.map(Printable.escaped) ?? ""
         return "note: \(name) is an HTML page (\(type)); is the URL that of the file itself?"

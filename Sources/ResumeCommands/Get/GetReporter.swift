@@ -78,11 +78,10 @@ final class GetReporter: Sendable {
         if let number { display?.update { $0.end(number, isFailure: false) } }
         let path = place ?? (try? Destination(request.destination))?.path
         if json {
-            let members: [String: JSON] = [
-                "event": .string("skipped"), "url": .string(request.url.redacted),
-                "path": .string(path ?? request.destination), "reason": .string(skip.code),
-            ]
-            return context.print(JSON.object(members).text)
+            return context.print([
+                "event": "skipped", "url": request.url.redacted, "path": path ?? request.destination,
+                "reason": skip.code,
+            ])
         }
         let shown = (request.usesServerFilename ? place : nil) ?? request.destination
         say("\(Printable.escaped(shown)): \(skip.text)")
@@ -93,11 +92,10 @@ final class GetReporter: Sendable {
     /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
         if json {
-            let members: [String: JSON] = [
-                "event": .string("failed"), "url": .null, "reason": .string(failure.reason ?? "invalid-url"),
-                "message": .string(failure.message), "status": .null, "resumable": .bool(false),
-            ]
-            context.print(JSON.object(members).text)
+            context.print([
+                "event": "failed", "url": nil, "reason": failure.reason ?? "invalid-url",
+                "message": failure.message, "status": nil, "resumable": false,
+            ])
         }
         say("resumectl: \(Printable.escaped(failure.message))", isError: true)
     }
@@ -107,7 +105,7 @@ final class GetReporter: Sendable {
     ) {
         // A file that is kept is reported as skipped.
         if case .finished(let result) = event, result.isExisting { return }
-        if json { return context.print(Self.json(event, of: request).text) }
+        if json { return context.print(Self.json(event, of: request)) }
         if let line = line(for: event, of: request, replacing: replaced) { say(line) }
         if case .finished(let result) = event, let line = Self.doubtfulType(of: result, for: request) { say(line) }
         if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
@@ -116,7 +114,7 @@ final class GetReporter: Sendable {
 
     /// Reports a download that failed for now, and is tried once more after the others.
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
-        if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request).text) }
+        if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
         let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
         say("\(name): \(Printable.escaped(reason.clause)). It is tried once more after the other downloads.")
         display?.update { $0.postpone(number) }
@@ -130,12 +128,8 @@ final class GetReporter: Sendable {
     ///   - request: The download.
     ///   - number: The number of the download; nil if it was not started.
     func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest, _ number: Int64? = nil) {
-        if json {
-            context.print(Self.json(failure, error, of: request).text)
-        }
-        say(
-            "resumectl: \(Redaction.url(request.url)): \(Printable.escaped(failure.message))",
-            isError: true)
+        if json { context.print(Self.json(failure, error, of: request)) }
+        say("resumectl: \(Redaction.url(request.url)): \(Printable.escaped(failure.message))", isError: true)
         if let number { display?.update { $0.end(number, isFailure: true) } }
     }
 
@@ -146,6 +140,28 @@ final class GetReporter: Sendable {
         guard failed > 0, total > 1 else { return }
         context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }
+
+    /// Says what is waited for when the wait begins.
+    ///
+    /// - Parameters:
+    ///   - reason: What is waited for.
+    ///   - name: The URL or key of the download; nil for several.
+    ///   - delay: How long; nil if that is unknown.
+    func waits(for reason: Reason, of name: String?, _ delay: Duration? = nil) {
+        guard json else { return }
+        let time = delay.map { WallClock.text(afterSeconds: $0.components.seconds + 1) }
+        context.print(reason.members.adding(["event": "waiting", "url": name, "until": time]))
+    }
+
+    /// Says that a download waits since its origin asked to wait, or refused connections.
+    func waits(for request: DownloadRequest, in origins: OriginPaces) {
+        let delay = origins.with(request.url.origin) { $0.opensAt } - StoreClock.awake.now()
+        let reason = Reason("origin", "waiting until \(request.url.host) can be asked again")
+        waits(for: reason, of: request.url.redacted, delay > .zero ? delay : nil)
+    }
+
+    private static let sameResource = Reason(
+        "another-download", "waiting for another download of the same resource")
 
     /// Prints a message that is not an event.
     func note(_ line: String) {
@@ -167,67 +183,43 @@ final class GetReporter: Sendable {
     }
 
     /// Returns the event of a failed download.
-    static func json(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) -> JSON {
+    static func json(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) -> JSONObject {
         let failed = error as? DownloadError
         let store = error as? StoreError
-        return .object([
-            "event": .string("failed"), "url": .string(request.url.redacted),
-            "reason": .string(
-                failed?.reason.code.rawValue ?? store?.code.description ?? failure.reason
-                    ?? (error is CancellationError ? "cancelled" : "failed")),
-            "message": .string(failure.message), "status": .optional(failed?.status.map(Int64.init)),
-            "resumable": .bool(failure.isResumable),
-        ])
+        return [
+            "event": "failed", "url": request.url.redacted,
+            "reason": failed?.reason.code.rawValue ?? store?.code.description ?? failure.reason
+                ?? (error is CancellationError ? "cancelled" : "failed"),
+            "message": failure.message, "status": failed?.status.map(Int64.init),
+            "resumable": failure.isResumable,
+        ]
     }
 
-    private static func json(_ event: DownloadEvent, of request: DownloadRequest) -> JSON {
-        var members: [String: JSON] = ["url": .string(request.url.redacted)]
-        switch event {
-        case .waiting:
-            members["event"] = .string("waiting")
-        case .started(let total):
-            members["event"] = .string("started")
-            members["totalBytes"] = .optional(total)
-        case .resumed(let offset, let total):
-            members["event"] = .string("resumed")
-            members["offset"] = .integer(offset)
-            members["totalBytes"] = .optional(total)
-        case .damaged(let reason):
-            members["event"] = .string("damaged")
-            members["reason"] = .string(reason.code.rawValue)
-            members["message"] = .string(reason.text)
-        case .resumeDataOutdated(let reason):
-            members["event"] = .string("resumeDataOutdated")
-            members["reason"] = .string(reason.code.rawValue)
-            members["message"] = .string(reason.text)
-        case .restarted(let reason, let total):
-            members["event"] = .string("restarted")
-            members["reason"] = .string(reason.code.rawValue)
-            members["message"] = .string(reason.text)
-            members["totalBytes"] = .optional(total)
-        case .retrying(let reason, let delay):
-            members["event"] = .string("retrying")
-            members["reason"] = .string(reason.code.rawValue)
-            members["message"] = .string(reason.text)
-            members["afterSeconds"] = .number(delay / .seconds(1))
-        case .progress(let received, let total):
-            members["event"] = .string("progress")
-            members["receivedBytes"] = .integer(received)
-            members["totalBytes"] = .optional(total)
-        case .finished(let result):
-            members["event"] = .string("finished")
-            members["path"] = .string(result.path)
-            members["totalBytes"] = .integer(result.totalBytes)
-            members["reusedBytes"] = .integer(result.reusedBytes)
-            members["fetchedBytes"] = .integer(result.fetchedBytes)
-            members["lengthVerified"] = .bool(result.isLengthVerified)
-            members["proved"] = .bool(result.isProved)
-            if let samples = result.agreedSamples { members["agreedSamples"] = .integer(Int64(samples)) }
-            if let digest = result.digest {
-                members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
+    private static func json(_ event: DownloadEvent, of request: DownloadRequest) -> JSONObject {
+        let url = request.url.redacted
+        let (name, members): (String, JSONObject) =
+            switch event {
+            case .waiting: ("waiting", Self.sameResource.members.adding(["until": nil]))
+            case .started(let total): ("started", ["totalBytes": total])
+            case .resumed(let offset, let total): ("resumed", ["offset": offset, "totalBytes": total])
+            case .damaged(let reason): ("damaged", reason.members)
+            case .resumeDataOutdated(let reason): ("resumeDataOutdated", reason.members)
+            case .restarted(let reason, let total): ("restarted", reason.members.adding(["totalBytes": total]))
+            case .retrying(let reason, let delay):
+                ("retrying", reason.members.adding(["afterSeconds": delay / .seconds(1)]))
+            case .progress(let received, let total): ("progress", ["receivedBytes": received, "totalBytes": total])
+            case .finished(let result): ("finished", json(result))
             }
-            if let coding = result.contentCoding { members["contentCoding"] = .string(coding) }
-        }
-        return .object(members)
+        return members.adding(["event": name, "url": url])
+    }
+
+    private static func json(_ result: DownloadResult) -> JSONObject {
+        var members: JSONObject = [
+            "path": result.path, "totalBytes": result.totalBytes, "reusedBytes": result.reusedBytes,
+            "fetchedBytes": result.fetchedBytes, "lengthVerified": result.isLengthVerified, "proved": result.isProved,
+        ]
+        if let samples = result.agreedSamples { members["agreedSamples"] = samples }
+        if let coding = result.contentCoding { members["contentCoding"] = coding }
+        return members.adding(result.digest?.members ?? [:])
     }
 }

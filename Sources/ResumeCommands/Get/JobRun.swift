@@ -12,7 +12,7 @@ final class JobRun: Sendable {
     let feed = JobFeed()
     let slots: JobSlots
     private let command: GetCommand
-    private let downloader: Downloader
+    let downloader: Downloader
     private let rates: RateControl
     private let programs: Programs
     /// What failed for now, and whether it is being tried once more, after all others.
@@ -77,9 +77,9 @@ final class JobRun: Sendable {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
                     command.limitWaits(of: &request)
-                    let delivered = await Self.fileInPlace(of: job)
+                    let delivered = await job.fileInPlace()
                     request.fulfils(job.id, leaving: programs.rest, unless: delivered)
-                    request.replacing = command.files.overwrite ? .any : .own
+                    request.replacing = command.files.overwrite || command.files.output != nil ? .any : .own
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if command.files.skipExisting { request.ifExists = .skip }
                     request.onReceived = { [slots] length in slots.with { $0.received(length, job.id) } }
@@ -88,7 +88,8 @@ final class JobRun: Sendable {
                         if !isPaused { await slots.enter(job.id, request) }
                     }
                     group.addTask { [request] in
-                        guard await self.slots.enter(job.id, request) else {
+                        let waits = { @Sendable in self.reporter.waits(for: request, in: self.downloader.origins) }
+                        guard await self.slots.enter(job.id, request, onWait: waits) else {
                             self.board.release(job.id)
                             return self.slots.ended(job.id, with: .interrupted)
                         }
@@ -104,7 +105,11 @@ final class JobRun: Sendable {
             }
             var runner = JobRunner(board, choice, atATime: command.load.maxConcurrent)
             while let ids = await self.feed.next() { try await runner.take(ids, start) }
-            if runner.isWaiting { reporter.note("waiting for files that another process downloads") }
+            if runner.isWaiting {
+                let text = "waiting for files that another process downloads"
+                reporter.note(text)
+                reporter.waits(for: Reason("another-process", text), of: nil, command.pace.maxTime?.duration)
+            }
             try await runner.rest(for: command.pace.maxTime?.duration, start)
             if await slots.until({ $0.isIdle }) {
                 let again = postponed.withLock { state in
@@ -124,13 +129,6 @@ final class JobRun: Sendable {
             reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
         }
         try GetCommand.throwWorst(of: failures)
-    }
-
-    /// Returns the delivered file of a job if it is still there.
-    private static func fileInPlace(of job: Job) async -> DeliveredFile? {
-        // Most jobs have none; changing the thread for each small file would take longer than the rest.
-        guard let file = job.file else { return nil }
-        return (try? await Blocking.run { file.isInPlace(at: job.destination) ? file : nil }) ?? nil
     }
 
     /// Reports a job that does not run.
@@ -191,6 +189,7 @@ final class JobRun: Sendable {
                 var request = request
                 try await programs.authorize(&request)
                 return try await downloader.download(request) { [request] event in
+                    replaced.look(at: event)
                     reporter.mentionReplaced(replaced.value, at: event, of: request)
                     reporter.report(event, of: request, id, replacing: replaced.value)
                 }
@@ -219,7 +218,9 @@ final class JobRun: Sendable {
     /// Whether a job that failed for now is tried once more, after all others.
     private func postpones(_ request: DownloadRequest, _ id: Int64, after error: DownloadError) -> Bool {
         let (now, patience) = (StoreClock.awake.now(), command.longestWait)
-        let isClosed = downloader.origins.with(request.url.origin) { $0.isClosed(at: now, beyond: patience) }
+        let isClosed = [request.url.origin, request.url.redacted].contains { place in
+            downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
+        }
         guard error.code == .unreachable, request.retryPolicy.retries > 0, !isClosed else { return false }
         return postponed.withLock { state in
             guard reporter.hasSeveral, !state.isLastRound else { return false }
@@ -247,10 +248,8 @@ final class JobRun: Sendable {
     private func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
         // An interrupted job is continued by the next run.
         guard !(error is CancellationError) else { return }
-        let own =
-            (error as? DownloadError)?.reason
-            ?? Reason(
-                code: .init(rawValue: (error as? StoreError)?.code.description ?? "failed"), text: failure.message)
+        let code = (error as? StoreError)?.code.description ?? "failed"
+        let own = (error as? DownloadError)?.reason ?? Reason(code: .init(rawValue: code), text: failure.message)
         // A program that is left to run stays so.
         let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
         let isForGood = failure.status == .refused || failure.status == .cannotCreate

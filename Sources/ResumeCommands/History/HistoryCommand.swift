@@ -19,17 +19,15 @@ struct HistoryCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only files since this time or date (UTC), or time ago, such as 2h.", valueName: "time"),
+        parsing: .unconditional,
+        help: .value("time", "Only files since this time or date (UTC), or time ago, such as 2h."),
         transform: PointInTime.argument)
     var since: PointInTime?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only files whose path or URL matches; * and ? are wildcards.", valueName: "glob"))
+    @Option(help: .value("glob", "Only files whose path or URL matches; * and ? are wildcards."))
     var match: Glob?
 
-    @Flag(name: .long, help: "Print one JSON object per file.")
+    @Flag(help: "Print one JSON object per file.")
     var json = false
 
     /// For how long files are shown, in milliseconds.
@@ -43,7 +41,7 @@ struct HistoryCommand: ContextCommand {
             try await store.forEachDelivered(since: start) { record in
                 guard let file = record.file, match.map({ $0.matches(record.path) || $0.matches(record.url) }) ?? true
                 else { return }
-                context.print(json ? Rendering.json(record, file).text : Rendering.line(record, file))
+                context.print(json ? Rendering.json(record, file).json : Rendering.line(record, file))
                 count += 1
             }
         }

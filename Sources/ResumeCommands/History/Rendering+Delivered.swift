@@ -10,15 +10,12 @@ extension Rendering {
             + "\(Redaction.key(record.url))\(digest)"
     }
 
-    static func json(_ record: DeliveryRecord, _ file: DeliveredFile) -> JSON {
-        var members: [String: JSON] = [
-            "deliveredAt": .string(time(file.deliveredAt)), "path": .string(record.path),
-            "totalBytes": .integer(file.stamp.size), "url": .string(record.url),
+    static func json(_ record: DeliveryRecord, _ file: DeliveredFile) -> JSONObject {
+        let members: JSONObject = [
+            "deliveredAt": time(file.deliveredAt), "path": record.path, "totalBytes": file.stamp.size,
+            "url": record.url,
         ]
-        if let digest = file.digest {
-            members[digest.algorithm.rawValue.filter { $0 != "-" }] = .string(digest.hexadecimal)
-        }
-        return .object(members)
+        return members.adding(file.digest?.members ?? [:])
     }
 
     /// Says what became of a delivered file.

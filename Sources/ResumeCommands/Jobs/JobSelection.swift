@@ -1,11 +1,12 @@
 internal import ArgumentParser
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
 /// The arguments of commands that work on jobs.
 struct JobArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Keys, URLs or destinations of jobs, or parts of these.", valueName: "job"))
+    @Argument(help: .value("job", "Keys, URLs or destinations of jobs, or parts of these."))
     var names: [String] = []
 }
 
@@ -32,18 +33,8 @@ struct JobSelection {
     /// The jobs that match an argument.
     private struct Matches {
         var named: [Job] = []
-        /// Those of which it is a part, and no more of each kind than a message shows.
-        var (left, ended): ([Job], [Job]) = ([], [])
-
-        static let most = 20
-
-        mutating func add(_ job: Job) {
-            if job.state.isLeft {
-                if left.count < Self.most { left.append(job) }
-            } else if ended.count < Self.most {
-                ended.append(job)
-            }
-        }
+        /// Those of which it is a part, by whether they are left to do; no more of each kind than a message shows.
+        var parts: [Bool: [Job]] = [:]
     }
 
     private let names: [Name]
@@ -74,7 +65,10 @@ struct JobSelection {
                 if name.isOf(job) {
                     matches[index].named.append(job)
                 } else if name.isPart(of: job) {
-                    matches[index].add(job)
+                    let isLeft = job.state.isLeft
+                    if matches[index].parts[isLeft]?.count ?? 0 < 20 {
+                        matches[index].parts[isLeft, default: []].append(job)
+                    }
                 }
             }
         }
@@ -87,7 +81,7 @@ struct JobSelection {
 
     private static func meant(by text: String, _ found: Matches, _ context: CommandContext) throws -> [Job] {
         guard found.named.isEmpty else { return found.named }
-        let jobs = found.left.isEmpty ? found.ended : found.left
+        let jobs = found.parts[true] ?? found.parts[false] ?? []
         let shown = context.shown(text)
         guard !jobs.isEmpty else {
             throw CommandFailure(
@@ -143,13 +137,22 @@ extension Job {
     }
 
     /// The job in the format of `jobs --json`.
-    func json(on board: JobBoard) -> JSON {
-        .object([
-            "attempts": .integer(attempts), "destination": .string(destination),
-            "id": .integer(id), "key": .string(key), "message": .optional(failure?.text),
-            "needs": .array((JobTerms.needs(of: self) + ConnectionTrust.options(in: key)).map(JSON.string)),
-            "reason": .optional(failure?.code.rawValue), "receivedBytes": .integer(receivedBytes),
-            "state": .string(state(on: board).rawValue), "totalBytes": .optional(totalBytes), "url": .string(url),
-        ])
+    func json(on board: JobBoard) -> JSONObject {
+        [
+            "attempts": attempts, "destination": destination,
+            "id": id, "key": key, "message": failure?.text,
+            "needs": (JobTerms.needs(of: self) + ConnectionTrust.options(in: key)),
+            "reason": failure?.code.rawValue, "receivedBytes": receivedBytes,
+            "state": state(on: board).rawValue, "totalBytes": totalBytes, "url": url,
+        ]
+    }
+}
+
+extension Job {
+    /// Returns the delivered file if it is still there.
+    func fileInPlace() async -> DeliveredFile? {
+        // Most jobs have none; changing the thread for each small file would take longer than the rest.
+        guard let file else { return nil }
+        return (try? await Blocking.run { file.isInPlace(at: destination) ? file : nil }) ?? nil
     }
 }

@@ -42,12 +42,19 @@ final class JobSlots: Sendable {
     }
 
     /// Waits for the place of a job that was admitted or has waited; returns false if the task is cancelled.
+    ///
+    /// The closure is called once if the job waits for its origin.
     @discardableResult
-    func enter(_ id: Int64, _ request: DownloadRequest) async -> Bool {
+    func enter(_ id: Int64, _ request: DownloadRequest, onWait: (() -> Void)? = nil) async -> Bool {
         let (host, origin) = (request.url.host, request.url.origin)
+        var onWait = onWait
         while !Task.isCancelled {
             let mayBegin = mayBegin(origin)
             if with({ $0.starts(id, at: host, mayBegin: mayBegin) }) { return true }
+            if !mayBegin {
+                onWait?()
+                onWait = nil
+            }
             try? await Task.sleep(for: Self.interval)
         }
         return false

@@ -20,10 +20,10 @@ struct JobsCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Flag(name: .long, help: "Also those that are done or cancelled.")
+    @Flag(help: "Also those that are done or cancelled.")
     var all = false
 
-    @Flag(name: .long, help: "Print one JSON object per job.")
+    @Flag(help: "Print one JSON object per job.")
     var json = false
 
     func run(_ context: CommandContext) async throws {
@@ -33,10 +33,10 @@ struct JobsCommand: ContextCommand {
             try await board.forEach { job in
                 guard all || job.state.isLeft else { return }
                 count += 1
-                if json { return context.print(job.json(on: board).text) }
+                if json { return context.print(job.json(on: board)) }
                 guard let width = context.outputWidth else { return context.print(Self.line(job, board)) }
-                if count == 1 { context.print(JobRow.header(width)) }
-                for line in JobRow(job, board).lines(width) { context.print(line) }
+                if count == 1 { context.print(Job.row("FILE", "STATE", "RECEIVED", "URL", width)) }
+                for line in job.rows(on: board, width) { context.print(line) }
             }
         }
         guard !json, context.outputWidth != nil else { return }
@@ -69,42 +69,31 @@ extension Job {
     }
 }
 
-/// A job in a terminal: a row with its file, and rows with its remarks.
-private struct JobRow {
-    private let name: String
-    private let state: String
-    private let received: String
-    private let url: String
-    private let remarks: [String]
-
-    init(_ job: Job, _ board: JobBoard) {
-        name = Printable.escaped(job.destination.split(separator: "/").last.map(String.init) ?? job.destination)
-        state =
-            switch job.state(on: board) {
+/// A job in a terminal.
+extension Job {
+    /// Returns a row with its file, and rows with its remarks.
+    fileprivate func rows(on board: JobBoard, _ width: Int) -> [String] {
+        let name = destination.split(separator: "/").last.map(String.init) ?? destination
+        let shown =
+            switch state(on: board) {
             // A process takes several at a time.
-            case .running: job.receivedBytes == 0 && job.totalBytes == nil ? "queued" : "running"
+            case .running: receivedBytes == 0 && totalBytes == nil ? "queued" : "running"
             case .waiting, .paused: "stopped"
             case let other: other.rawValue
             }
-        received = job.received
-        url = Redaction.key(job.url)
-        remarks = job.remarks
+        let row = Self.row(Printable.escaped(name), shown, received, Redaction.key(url), width)
+        return [row] + remarks.map { "  \($0)" }
     }
 
-    private static func row(_ name: String, _ state: String, _ received: String, _ url: String, _ width: Int) -> String
-    {
+    fileprivate static func row(
+        _ name: String, _ state: String, _ received: String, _ url: String, _ width: Int
+    ) -> String {
         let room = max(min(width / 3, 30), 8)
         let start = Terminal.padded(Terminal.shortened(name, to: room), to: room)
         let facts = "\(start)  \(Terminal.padded(state, to: 9))  \(Terminal.padded(received, to: 21))"
         let left = width - Terminal.columns(facts) - 2
         return left < EntryTable.leastURL
             ? Terminal.cut(facts, to: width) : "\(facts)  \(Terminal.shortened(url, to: left))"
-    }
-
-    static func header(_ width: Int) -> String { row("FILE", "STATE", "RECEIVED", "URL", width) }
-
-    func lines(_ width: Int) -> [String] {
-        [Self.row(name, state, received, url, width)] + remarks.map { "  \($0)" }
     }
 }
 
@@ -118,7 +107,7 @@ struct CancelCommand: EndingCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
 
-    @Flag(name: .long, help: "All downloads that are not done.")
+    @Flag(help: "All downloads that are not done.")
     var all = false
 
     func isMeant(_ job: Job) -> Bool { !job.state.isEnded }
@@ -137,10 +126,10 @@ struct ForgetCommand: EndingCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
 
-    @Flag(name: .long, help: "All downloads that are done, cancelled, or have failed permanently.")
+    @Flag(help: "All downloads that are done, cancelled, or have failed permanently.")
     var all = false
 
-    @Flag(name: .long, help: "Print what would be forgotten, and forget nothing.")
+    @Flag(help: "Print what would be forgotten, and forget nothing.")
     var dryRun = false
 
     func isMeant(_ job: Job) -> Bool { job.state.isEnded }
@@ -170,7 +159,7 @@ extension EndingCommand {
     var dryRun: Bool { false }
 
     func validate() throws {
-        guard jobs.names.isEmpty == all else { throw ValidationError("name jobs, or use --all") }
+        try require(jobs.names.isEmpty == all, "name jobs, or use --all")
     }
 
     func run(_ context: CommandContext) async throws {

@@ -10,11 +10,10 @@ struct EntryFormat {
     }
 
     /// The names, as in `list --json`.
-    static let fields: [String] = [
-        "contentCoding", "createdAt", "destination", "durableBytes", "etag", "goneAt", "inUse", "key", "lastModified",
-        "lastUsedAt", "pinned", "ranges", "receivedBytes", "resumable", "state", "suggestedFilename", "totalBytes",
-        "url", "variant", "vary",
-    ]
+    static let fields = """
+        contentCoding createdAt destination durableBytes etag goneAt inUse key lastModified lastUsedAt \
+        pinned ranges receivedBytes resumable state suggestedFilename totalBytes url variant vary
+        """.split(separator: " ").map(String.init)
 
     private var parts: [Part] = []
 
@@ -42,16 +41,13 @@ struct EntryFormat {
 
     /// Returns the line of an entry; a field without a value is empty.
     func line(for entry: Entry) -> String {
-        guard case .object(let members) = Rendering.json(entry) else { return "" }
+        let members = Rendering.json(entry)
         return parts.map { part in
             switch part {
             case .text(let text): return text
             case .field(let name):
-                switch members[name] {
-                case .string(let value)?: return Printable.escaped(value)
-                case .null?, nil: return ""
-                case let value?: return value.text
-                }
+                let value = members[name] ?? nil
+                return (value as? String).map(Printable.escaped) ?? value?.json ?? ""
             }
         }.joined()
     }

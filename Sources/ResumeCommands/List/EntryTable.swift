@@ -105,21 +105,18 @@ struct EntryTable {
 
     /// The columns before the URL.
     private struct Layout {
-        struct Column {
-            let title: String
-            let text: (Row) -> String
-        }
+        typealias Column = (title: String, text: KeyPath<Row, String>)
 
         let columns: [(column: Column, width: Int)]
         let roomForURL: Int
 
         /// From the most to the least detailed.
         private static var choices: [[Column]] {
-            let state = Column(title: "STATE") { $0.state }
-            let received = Column(title: "RECEIVED") { $0.received }
-            let percent = Column(title: "%") { $0.percent }
-            let used = Column(title: "USED") { $0.used }
-            let destination = Column(title: "DESTINATION") { $0.destination }
+            let state: Column = ("STATE", \.state)
+            let received: Column = ("RECEIVED", \.received)
+            let percent: Column = ("%", \.percent)
+            let used: Column = ("USED", \.used)
+            let destination: Column = ("DESTINATION", \.destination)
             return [
                 [state, received, used, destination], [state, received, used], [state, received], [state, percent],
                 [percent], [],
@@ -130,7 +127,7 @@ struct EntryTable {
         static func best(for rows: [Row], width: Int) -> Layout {
             let layouts = choices.lazy.map { columns in
                 let sized = columns.map { column in
-                    (column, rows.reduce(column.title.count) { max($0, Terminal.columns(column.text($1))) })
+                    (column, rows.reduce(column.title.count) { max($0, Terminal.columns($1[keyPath: column.text])) })
                 }
                 return Layout(columns: sized, roomForURL: width - sized.reduce(0) { $0 + $1.1 + 2 })
             }
@@ -143,7 +140,7 @@ struct EntryTable {
 
         func line(_ row: Row) -> String {
             let room = max(roomForURL - row.note.count, EntryTable.leastURL)
-            return line(Terminal.shortened(row.key, to: room) + row.note) { $0.text(row) }
+            return line(Terminal.shortened(row.key, to: room) + row.note) { row[keyPath: $0.text] }
         }
 
         private func line(_ last: String, _ text: (Column) -> String) -> String {

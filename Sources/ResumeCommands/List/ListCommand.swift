@@ -31,34 +31,32 @@ struct ListCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var conditions: EntryConditions
 
-    @Flag(name: .long, help: "Print one JSON object per entry.")
+    @Flag(help: "Print one JSON object per entry.")
     var json = false
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Print these fields of each entry, named as in --json, such as '{receivedBytes}\\t{url}'.",
-            valueName: "format"), transform: EntryFormat.argument)
+        help: .value(
+            "format", "Print these fields of each entry, named as in --json, such as '{receivedBytes}\\t{url}'."),
+        transform: EntryFormat.argument)
     var format: EntryFormat?
 
-    @Option(name: .long, help: "Only entries in this state.")
+    @Option(help: "Only entries in this state.")
     var state: State?
 
     @Option(
-        name: .long,
-        help:
-            "Sort by last use or creation (newest first), size of the file or received bytes (largest first), or URL.")
+        help: "Sort by last use or creation (newest first), size of the file or received bytes (largest first), or URL."
+    )
     var sort: Order = .used
 
-    @Flag(name: .long, help: "Sort in reverse order.")
+    @Flag(help: "Sort in reverse order.")
     var reverse = false
 
-    @Option(name: .long, help: ArgumentHelp("Only the first entries of the sorted list.", valueName: "n"))
+    @Option(help: .value("n", "Only the first entries of the sorted list."))
     var limit: Int?
 
     func validate() throws {
-        if format != nil, json { throw ValidationError("--format and --json cannot be combined") }
-        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        try refuse(format != nil && json, "--format and --json cannot be combined")
+        try refuse(limit ?? 1 < 1, "--limit must be at least 1")
     }
 
     func run(_ context: CommandContext) async throws {
@@ -78,7 +76,7 @@ struct ListCommand: ContextCommand {
         var count = 0
         for try await entry in store.entries(matching: query) where conditions.select(entry, now: now) {
             if json {
-                context.print(Rendering.json(entry).text)
+                context.print(Rendering.json(entry))
             } else if let format {
                 context.print(format.line(for: entry))
             } else {

@@ -61,21 +61,20 @@ extension ProgressState {
             // "At least no time" says nothing.
             rate > 0 && missing > (areKnown ? 0 : rate) ? "  \(least)\(TimeSpan.text(missing / rate)) left" : nil
         }
-        let files = "\(done) of \(count) files"
         let failures = failed > 0 ? ", \(failed) failed" : ""
+        let long = "\(done) of \(count) files\(failures)\(percent)"
+        let short = "\(done)/\(count)\(failures)"
         let slots = waiting > 0 ? "  \(waiting) waiting for a slot" : ""
-        let received = ByteCount.text(self.received)
+        let received = "  \(ByteCount.text(self.received))"
         // In a narrow terminal, the time left is more useful than the bytes.
-        let facts = "\(failures)\(percent)\(left ?? "")"
-        let times = left == nil ? [] : ["\(files)\(facts)", "\(done)/\(count)\(facts)"]
+        let times = left.map { ["\(long)\($0)", "\(short)\(percent)\($0)"] } ?? []
+        let rest = "\(speed)\(left ?? "")"
         return Self.fitting(
             [
-                "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")\(slots)",
-                "\(files)\(failures)\(percent)  \(received)\(bytes)\(speed)\(left ?? "")",
-                "\(files)\(failures)\(percent)  \(received)\(speed)\(left ?? "")",
+                "\(long)\(received)\(bytes)\(rest)\(slots)", "\(long)\(received)\(bytes)\(rest)",
+                "\(long)\(received)\(rest)",
             ] + times + [
-                "\(files)\(failures)\(percent)  \(received)\(speed)", "\(files)\(failures)\(percent)  \(received)",
-                "\(files)\(failures)\(percent)", "\(done)/\(count)\(failures)\(percent)", "\(done)/\(count)\(failures)",
+                "\(long)\(received)\(speed)", "\(long)\(received)", long, "\(short)\(percent)", short,
                 "\(done)/\(count)",
             ], width)
     }
@@ -99,20 +98,12 @@ private struct FileTable {
     private static let silence: Duration = .seconds(5)
 
     /// The columns after the name, in their order, and the least widths of most of them, so that they seldom move.
-    private enum Column: CaseIterable {
+    private enum Column {
         case bar, percent, bytes, speed, left
         /// The time left, or the bytes if the length is unknown.
         case rest
 
-        var least: Int {
-            switch self {
-            case .bar: 0
-            case .percent: 4
-            case .bytes: 21
-            case .speed: 10
-            case .left, .rest: 10
-            }
-        }
+        var least: Int { [.bar: 0, .percent: 4, .bytes: 21][self] ?? 10 }
     }
 
     /// From the most to the least detailed.

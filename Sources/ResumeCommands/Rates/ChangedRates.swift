@@ -1,37 +1,5 @@
 internal import ResumeFiles
 
-/// A limit that is set while downloads run.
-struct ChangedRate: Equatable {
-    /// nil if there is to be no limit.
-    let plan: RatePlan?
-
-    private static let none = "none"
-
-    /// Parses a limit, or `none`.
-    init?(_ text: String) {
-        guard text != Self.none else {
-            plan = nil
-            return
-        }
-        guard let plan = RatePlan(text) else { return nil }
-        self.plan = plan
-    }
-
-    /// Parses the value of an option.
-    ///
-    /// - Throws: `ValidationError` with the accepted forms.
-    static func argument(_ text: String) throws -> ChangedRate {
-        if let rate = ChangedRate(text) { return rate }
-        _ = try RatePlan.argument(text)
-        return ChangedRate(plan: nil)
-    }
-
-    private init(plan: RatePlan?) { self.plan = plan }
-
-    /// As it was typed.
-    var text: String { plan?.text ?? Self.none }
-}
-
 /// A file of the store by which `resumectl set` passes a limit on to running processes.
 struct RateFile: Sendable {
     /// The limits, by the names of their options and files.
@@ -57,13 +25,13 @@ struct RateFile: Sendable {
     static func path(of limit: Limit, in store: String) -> String { "\(store)/\(limit.rawValue)" }
 
     /// Returns the limit if it was set since the last call; what is not a limit changes nothing.
-    mutating func changed() -> ChangedRate? {
+    mutating func changed() -> RatePlan? {
         guard let file = try? OpenFile(path, flags: O_RDONLY | O_NONBLOCK), let status = try? file.status(),
             status != seen
         else { return nil }
         seen = status
         var bytes = [UInt8](repeating: 0, count: Self.longest)
         let count = try? unsafe bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
-        return ChangedRate(String(decoding: bytes.prefix(count ?? 0), as: UTF8.self))
+        return RatePlan(String(decoding: bytes.prefix(count ?? 0), as: UTF8.self))
     }
 }

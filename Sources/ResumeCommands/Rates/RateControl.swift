@@ -7,7 +7,7 @@ final class RateControl: Sendable {
     private struct State {
         var total: RatePlan?
         /// The limit of each download, as set while they run; nil if it was not set.
-        var each: ChangedRate?
+        var each: RatePlan?
         /// The limit of each running download, and what it was started with.
         var downloads: [Int64: (limiter: RateLimiter, usual: Int64?)] = [:]
     }
@@ -63,10 +63,10 @@ final class RateControl: Sendable {
         try await body()
     }
 
-    private func apply(_ each: ChangedRate?, _ total: ChangedRate?) {
+    private func apply(_ each: RatePlan?, _ total: RatePlan?) {
         let minute = Self.minute
         state.withLock { state in
-            if let total { state.total = total.plan }
+            if let total { state.total = total }
             if let each { state.each = each }
             overall.setRate(state.total?.rate(at: minute))
             for download in state.downloads.values { download.limiter.setRate(rate(download.usual, state, at: minute)) }
@@ -75,7 +75,7 @@ final class RateControl: Sendable {
 
     /// Returns the limit of a download that was started with one.
     private func rate(_ usual: Int64?, _ state: State, at minute: Int) -> Int64? {
-        if let changed = state.each { return changed.plan?.rate(at: minute) }
+        if let changed = state.each { return changed.rate(at: minute) }
         return each.map { $0.rate(at: minute) } ?? usual
     }
 

@@ -45,11 +45,8 @@ package struct RatePlan: Sendable, Equatable {
     ///
     /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> RatePlan {
-        guard let plan = RatePlan(text) else {
-            throw ValidationError(
-                "\(ByteCount.acceptedRates), which may be for a time of day, such as 08:00-18:00=1M")
-        }
-        return plan
+        try RatePlan(text).orRefuse(
+            "\(ByteCount.acceptedRates), which may be for a time of day, such as 08:00-18:00=1M")
     }
 
     /// Returns the limit at a time.

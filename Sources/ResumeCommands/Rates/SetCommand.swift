@@ -23,23 +23,22 @@ struct SetCommand: ContextCommand {
             """)
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for each download, or none.", valueName: "rate"),
-        transform: ChangedRate.argument)
-    var limitRate: ChangedRate?
+        parsing: .unconditional, help: .value("rate", "Bytes per second for each download, or none."),
+        transform: RatePlan.argument)
+    var limitRate: RatePlan?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Bytes per second for all downloads of a process together, or none.", valueName: "rate"),
-        transform: ChangedRate.argument)
-    var totalRate: ChangedRate?
+        parsing: .unconditional,
+        help: .value("rate", "Bytes per second for all downloads of a process together, or none."),
+        transform: RatePlan.argument)
+    var totalRate: RatePlan?
 
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        guard limitRate != nil || totalRate != nil else {
-            throw ValidationError("specify --limit-rate for each download, or --total-rate for all of them together")
-        }
+        try require(
+            limitRate != nil || totalRate != nil,
+            "specify --limit-rate for each download, or --total-rate for all of them together")
     }
 
     func run(_ context: CommandContext) async throws {
@@ -60,13 +59,13 @@ struct SetCommand: ContextCommand {
                 : "\(limits.joined(separator: ", ")); \(running == 1 ? "1 job is" : "\(running) jobs are") running")
     }
 
-    private static func words(_ rate: ChangedRate) -> String {
-        guard let plan = rate.plan else { return "no limit" }
-        return "at most \(plan.constant.map { "\(ByteCount.text($0))/s" } ?? plan.text)"
+    private static func words(_ rate: RatePlan) -> String {
+        if rate.text == "none" { return "no limit" }
+        return "at most \(rate.constant.map { "\(ByteCount.text($0))/s" } ?? rate.text)"
     }
 
     /// Each limit has its own file, so that one that is set soon after the other does not replace it.
-    private static func write(_ rate: ChangedRate, as limit: RateFile.Limit, in store: String) throws {
+    private static func write(_ rate: RatePlan, as limit: RateFile.Limit, in store: String) throws {
         let path = RateFile.path(of: limit, in: store)
         do {
             try Data(rate.text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)

@@ -3,28 +3,19 @@ internal import ArgumentParser
 /// The programs that downloads start.
 struct ProgramOptions: ParsableArguments {
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Program that prints a fresh URL or header fields when the server refuses a request.",
-            valueName: "command", visibility: .hidden))
+        help: .hidden("Program that prints a fresh URL or header fields when the server refuses a request.", "command"))
     var renewCommand: String?
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
+        help: .hidden(
             "Program that prints a user name and a password, like git's credential helpers, or header fields for a server.",
-            valueName: "command", visibility: .hidden))
+            "command"))
     var authCommand: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Program for each file, whose path is in RESUMECTL_PATH.", valueName: "cmd"))
+    @Option(help: .value("cmd", "Program for each file, whose path is in RESUMECTL_PATH."))
     var onComplete: String?
 
-    @Flag(
-        name: [.customLong("shell"), .customLong("renew-shell")],
-        help: ArgumentHelp("Run these programs with /bin/sh.", visibility: .hidden))
+    @Flag(name: [.customLong("shell"), .customLong("renew-shell")], help: .hidden("Run these programs with /bin/sh."))
     var usesShell = false
 
     func validate() throws {
@@ -32,7 +23,7 @@ struct ProgramOptions: ParsableArguments {
         where text?.allSatisfy(\.isWhitespace) == true {
             throw ValidationError("--\(name)-command requires a program")
         }
-        if onComplete?.allSatisfy(\.isWhitespace) == true { throw ValidationError("--on-complete requires a program") }
+        try refuse(onComplete?.allSatisfy(\.isWhitespace) == true, "--on-complete requires a program")
     }
 
     /// What a job asks for again when it is continued, so that no file is done without its program.

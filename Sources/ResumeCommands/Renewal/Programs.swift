@@ -111,20 +111,13 @@ final class Programs: Sendable {
     ///
     /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
     private static func fields(in output: String) throws -> HTTPFields {
-        var fields = HTTPFields()
         var login: [Substring: Substring] = [:]
-        for (index, line) in output.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated()
-        where !line.allSatisfy(\.isWhitespace) {
-            if let sign = line.firstIndex(of: "="), line[..<sign].allSatisfy({ $0.isLetter || "_[]".contains($0) }) {
-                login[line[..<sign]] = line[line.index(after: sign)...]
-            } else if let field = HeaderLine.field(String(line)), !Plan.ownedFieldNames.contains(field.name) {
-                fields.append(field)
-            } else {
-                throw CommandFailure(
-                    .refused,
-                    "line \(index + 1) of the output of --auth-command is neither a header field nor 'username=' or "
-                        + "'password='", isResumable: true)
-            }
+        let others = "'username=', 'password='"
+        var fields = try HeaderLine.fields(in: output, of: "--auth-command", or: others) { line in
+            guard let sign = line.firstIndex(of: "="), line[..<sign].allSatisfy({ $0.isLetter || "_[]".contains($0) })
+            else { return false }
+            login[line[..<sign]] = line[line.index(after: sign)...]
+            return true
         }
         if let user = login["username"], let password = login["password"] {
             fields[.authorization] = DownloadURL.basicAuthorization("\(user):\(password)")

@@ -37,22 +37,12 @@ struct RenewCommand: Sendable {
     /// - Throws: ``CommandFailure`` for another line; the line is not shown, since it may contain a secret.
     private static func renewal(in output: String, completing fields: HTTPFields) throws -> RefreshedRequest? {
         var renewal = RefreshedRequest()
-        var printed = HTTPFields()
-        let lines = output.split(whereSeparator: \.isNewline).map { line in
-            String(line.drop { $0 == " " || $0 == "\t" })
+        let printed = try HeaderLine.fields(in: output, of: "--renew-command", or: "a URL") { line in
+            guard let url = try? DownloadURL(String(line)) else { return false }
+            renewal.url = url
+            return true
         }
-        for (index, line) in lines.enumerated() where !line.isEmpty {
-            if let url = try? DownloadURL(line) {
-                renewal.url = url
-            } else if let field = HeaderLine.field(line), !Plan.ownedFieldNames.contains(field.name) {
-                printed.append(field)
-                renewal.secretHeaderFields.insert(field.name)
-            } else {
-                throw CommandFailure(
-                    .refused, "line \(index + 1) of the output of --renew-command is neither a URL nor a header field",
-                    isResumable: true)
-            }
-        }
+        renewal.secretHeaderFields.formUnion(printed.map(\.name))
         if !printed.isEmpty { renewal.headerFields = fields.replaced(by: printed) }
         return renewal.url == nil && renewal.headerFields == nil ? nil : renewal
     }

@@ -22,11 +22,11 @@ struct Setting {
     var source: Source
 
     /// The options that concern one download or contain secrets that would be sent to any server.
-    static let excluded: Set = [
-        "output", "input-file", "from", "key", "sha256", "sha512", "checksum", "checksums", "range", "head-url", "url",
-        "restart", "header", "user", "referer", "help", "version", "remote-name", "continue", "continue-at", "hold",
-        "keep",
-    ]
+    static let excluded = Set(
+        """
+        output input-file from key sha256 sha512 checksum checksums range head-url url restart header user \
+        referer help version remote-name continue continue-at hold keep
+        """.split(separator: " ").map(String.init))
 
     /// Whether a flag is set; nil if the value is not one of a flag.
     var isSet: Bool? {

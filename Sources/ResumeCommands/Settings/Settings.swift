@@ -62,7 +62,7 @@ struct Settings {
     /// The values of options that are not set, by their names.
     static func builtIn(_ root: any ParsableCommand.Type) -> [String: String] {
         options(root).arguments.reduce(into: [:]) { values, option in
-            guard let name = option.names.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
+            guard let name = option.texts.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
             guard let value = option.defaultValue, !Setting.excluded.contains(String(name)) else { return }
             values[String(name)] = value
         }
@@ -133,7 +133,7 @@ struct Settings {
         }
         let own = CommandShape(of: [command])
         let takesAll = Self.hasDefaults(command)
-        let given = own.names(in: arguments.dropFirst())
+        let given = own.read(arguments.dropFirst()).values
         let used = effective.filter { setting in
             own.takesValue("--\(setting.name)") != nil && (takesAll || setting.name.hasPrefix("store"))
                 && !Self.yields(setting.name, to: given)
@@ -160,15 +160,19 @@ struct Settings {
     private static func yields(_ name: String, to given: [String: String]) -> Bool {
         // A default must not change where a script writes.
         if name == "directory" { return given["--output"] != nil || given["-o"] != nil }
-        return (rivals[name] ?? []).contains { given[$0] != nil }
+        return (rivals[name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
     }
 
-    private static let rivals: [String: [String]] = [
-        "cacert": ["--insecure", "-k"], "insecure": ["--cacert"], "ipv4": ["--ipv6", "-6"], "ipv6": ["--ipv4", "-4"],
-        "skip-existing": ["--restart", "--sha256", "--sha512", "--checksum", "--checksums", "--output", "-o"],
-        "auto-rename": ["--remote-header-name", "-J", "--overwrite"],
-        "overwrite": ["--auto-rename", "--skip-existing"],
-        "remote-header-name": ["--auto-rename", "--output", "-o"], "connections": ["--per-host"],
-        "per-host": ["--connections"],
+    private static let rivals = [
+        "cacert": "--insecure -k",
+        "insecure": "--cacert",
+        "ipv4": "--ipv6 -6",
+        "ipv6": "--ipv4 -4",
+        "skip-existing": "--restart --sha256 --sha512 --checksum --checksums --output -o",
+        "auto-rename": "--remote-header-name -J --overwrite",
+        "overwrite": "--auto-rename --skip-existing",
+        "remote-header-name": "--auto-rename --output -o",
+        "connections": "--per-host",
+        "per-host": "--connections",
     ]
 }

@@ -3,51 +3,36 @@ internal import ResumeStore
 
 /// The options of every command that works on a store.
 struct StoreOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Store, instead of RESUMECTL_STORE or the cache folder.", valueName: "dir"),
-        completion: .directory)
+    @Option(help: .value("dir", "Store, instead of RESUMECTL_STORE or the cache folder."), completion: .directory)
     var store: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Maximum size of the store (default: 16GiB).", valueName: "size", visibility: .hidden),
-        transform: ByteCount.argument)
+    @Option(help: .hidden("Maximum size of the store (default: 16GiB).", "size"), transform: ByteCount.argument)
     var storeMaxSize: ByteCount?
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Remove entries not used for this long (default: 30d).", valueName: "time", visibility: .hidden),
-        transform: TimeSpan.argument)
+        help: .hidden("Remove entries not used for this long (default: 30d).", "time"), transform: TimeSpan.argument)
     var storeMaxAge: TimeSpan?
 }
 
 /// The argument of commands that work on one entry.
 struct EntryArgument: ParsableArguments {
-    @Argument(
-        help: ArgumentHelp("Key, URL, destination, or a part of them that no other entry has.", valueName: "entry"))
+    @Argument(help: .value("entry", "Key, URL, destination, or a part of them that no other entry has."))
     var name: String
 }
 
 /// The arguments of commands that work on several entries.
 struct EntryArguments: ParsableArguments {
-    @Argument(
-        help: ArgumentHelp(
-            "Keys, URLs, destinations, or parts of them that no other entry has.", valueName: "entry"))
+    @Argument(help: .value("entry", "Keys, URLs, destinations, or parts of them that no other entry has."))
     var names: [String] = []
 }
 
 /// The conditions that select entries.
 struct EntryConditions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Only entries whose key or URL matches; * and ? are wildcards.", valueName: "glob"))
+    @Option(help: .value("glob", "Only entries whose key or URL matches; * and ? are wildcards."))
     var match: Glob?
 
     @Option(
-        name: .long, parsing: .unconditional,
-        help: ArgumentHelp("Only entries not used for this long, such as 12h or 7d.", valueName: "time"),
+        parsing: .unconditional, help: .value("time", "Only entries not used for this long, such as 12h or 7d."),
         transform: TimeSpan.argument)
     var olderThan: TimeSpan?
 
@@ -55,6 +40,34 @@ struct EntryConditions: ParsableArguments {
     func select(_ entry: Entry, now: Int64) -> Bool {
         (match?.matches(entry) ?? true) && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
     }
+}
+
+extension ParsableArguments {
+    /// Throws an error about the arguments if a condition is true.
+    func refuse(_ isWrong: Bool, _ message: @autoclosure () -> String) throws {
+        if isWrong { throw ValidationError(message()) }
+    }
+
+    /// Throws an error about the arguments unless a condition is true.
+    func require(_ isRight: Bool, _ message: @autoclosure () -> String) throws { try refuse(!isRight, message()) }
+}
+
+extension Optional {
+    /// Returns the value of an option that was parsed, or throws an error with the accepted forms.
+    func orRefuse(_ accepted: String) throws -> Wrapped {
+        guard let self else { throw ValidationError(accepted) }
+        return self
+    }
+}
+
+extension ArgumentHelp {
+    /// The help of an option that only --help-hidden shows.
+    static func hidden(_ abstract: String, _ valueName: String? = nil) -> ArgumentHelp {
+        ArgumentHelp(abstract, valueName: valueName, visibility: .hidden)
+    }
+
+    /// The help of an option with a value.
+    static func value(_ name: String, _ abstract: String) -> ArgumentHelp { ArgumentHelp(abstract, valueName: name) }
 }
 
 /// A command that runs in a context, so that tests can run it in their process.

@@ -17,6 +17,10 @@ package struct CommandContext: Sendable {
     package var outputFailure: @Sendable () -> String?
     /// Whether nothing reads standard output any more.
     package var isOutputClosed: @Sendable () -> Bool = { false }
+    /// Whether a folder ignores the case of names.
+    package var ignoresCase: @Sendable (_ folder: String) -> Bool = {
+        (try? Folder($0, followsLinks: true).ignoresCase) ?? false
+    }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
     package var terminalSize: @Sendable () -> TerminalSize?
     /// The width of the terminal on standard output; nil if it is not a terminal.
@@ -113,6 +117,9 @@ package struct CommandContext: Sendable {
 
     /// Prints a line of results.
     func print(_ line: String) { output(line + "\n") }
+
+    /// Prints an object of results.
+    func print(_ object: JSONObject) { output(object.json + "\n") }
 
     /// Prints a text for people on standard output; in a terminal, it is broken between words.
     func printText(_ text: String) { print(outputWidth.map { Terminal.wrapped(text, to: $0) } ?? text) }

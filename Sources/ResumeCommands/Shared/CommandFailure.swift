@@ -43,6 +43,9 @@ struct CommandFailure: Error {
         self.isResumable = isResumable ?? (status != .refused)
     }
 
+    /// Adds a sentence to the message.
+    mutating func add(_ sentence: String) { message += "\(message.hasSuffix(".") ? "" : ".") \(sentence)" }
+
     /// Maps any error to a status and a message.
     ///
     /// No other code does that.

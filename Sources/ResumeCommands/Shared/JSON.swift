@@ -1,36 +1,57 @@
-/// A JSON value that is printed with sorted keys, explicit nulls and escaped control characters.
-enum JSON {
-    case null
-    case bool(Bool)
-    case integer(Int64)
-    case number(Double)
-    case string(String)
-    case array([JSON])
-    case object([String: JSON])
+internal import ResumeHTTP
 
-    static func optional(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
-    static func optional(_ integer: Int64?) -> JSON { integer.map(JSON.integer) ?? .null }
+/// A value that is printed as JSON: with sorted keys, explicit nulls and escaped control characters, on one line.
+protocol JSONValue {
+    var json: String { get }
+}
 
-    /// The text on one line.
-    var text: String {
-        switch self {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .integer(let value): String(value)
-        case .number(let value): value.isFinite ? String(value) : "null"
-        case .string(let value): Self.quoted(value)
-        case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
-        case .object(let members):
-            "{"
-                + members.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key)):\($0.value.text)" }.joined(
-                    separator: ",")
-                + "}"
-        }
+/// An object of JSON.
+typealias JSONObject = [String: (any JSONValue)?]
+
+extension Dictionary: JSONValue where Key == String, Value == (any JSONValue)? {
+    var json: String {
+        let members = sorted { $0.key < $1.key }.map { "\($0.key.json):\($0.value?.json ?? "null")" }
+        return "{\(members.joined(separator: ","))}"
     }
 
-    private static func quoted(_ value: String) -> String {
+    /// Returns the object with further members.
+    func adding(_ others: JSONObject) -> JSONObject { merging(others) { $1 } }
+}
+
+extension Reason {
+    /// The reason as members of an object.
+    var members: JSONObject { ["reason": code.rawValue, "message": text] }
+}
+
+extension HTTPDigest {
+    /// The digest as a member of an object.
+    var members: JSONObject { [algorithm.rawValue.filter { $0 != "-" }: hexadecimal] }
+}
+
+extension Array: JSONValue where Element: JSONValue {
+    var json: String { "[\(map(\.json).joined(separator: ","))]" }
+}
+
+extension Bool: JSONValue {
+    var json: String { "\(self)" }
+}
+
+extension Int: JSONValue {
+    var json: String { "\(self)" }
+}
+
+extension Int64: JSONValue {
+    var json: String { "\(self)" }
+}
+
+extension Double: JSONValue {
+    var json: String { isFinite ? "\(self)" : "null" }
+}
+
+extension String: JSONValue {
+    var json: String {
         var text = "\""
-        for scalar in value.unicodeScalars {
+        for scalar in unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"

@@ -1,3 +1,4 @@
+internal import ArgumentParser
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -55,10 +56,19 @@ enum Redaction {
         return "\(problem)"
     }
 
+    /// Throws if the value of an option is no URL.
+    static func requireURL(_ text: String, of option: String) throws {
+        do {
+            _ = try TypedURL.parse(text)
+        } catch {
+            throw ValidationError("\(option): \(problem(error, with: text))")
+        }
+    }
+
     /// Schemes of URLs that have no host, or whose host is not certain.
-    private static let otherSchemes: Set = [
-        "about", "blob", "data", "file", "ftp", "ftps", "git", "gs", "magnet", "rsync", "s3", "scp", "sftp", "ssh",
-    ]
+    private static let otherSchemes = "about blob data file ftp ftps git gs magnet rsync s3 scp sftp ssh".split(
+        separator: " "
+    ).map(String.init)
 
     /// Returns a message of the argument parser, with quoted arguments that may be secrets replaced by their numbers
     /// after the command's name.

@@ -24,54 +24,45 @@ enum Rendering {
     }
 
     /// Returns an entry in the format of `list --json`.
-    static func json(_ entry: Entry) -> JSON {
-        let chunks = entry.chunks.map { chunk in
-            JSON.object([
-                "path": .string(chunk.path), "offset": .integer(chunk.offset), "length": .integer(chunk.length),
-                "durable": .integer(chunk.durable),
-            ])
+    static func json(_ entry: Entry) -> JSONObject {
+        let chunks = entry.chunks.map { chunk -> JSONObject in
+            ["path": chunk.path, "offset": chunk.offset, "length": chunk.length, "durable": chunk.durable]
         }
-        return .object([
-            "chunks": .array(chunks), "createdAt": .string(time(entry.createdAt)),
-            "destination": .optional(entry.destination.map(StandardOutput.shown)),
-            "durableBytes": .integer(entry.durableBytes),
-            "etag": .optional(entry.representation?.entityTag?.rawValue), "inUse": .bool(entry.isInUse),
-            "goneAt": .optional(entry.goneAt.map(time)),
-            "contentCoding": .optional(entry.representation?.contentCoding),
-            "key": .string(entry.key), "ranges": .optional(entry.selection?.description),
-            "lastModified": .optional(entry.representation?.lastModified),
-            "lastUsedAt": .string(time(entry.usedAt)), "pinned": .bool(entry.isPinned),
-            "suggestedFilename": .optional(entry.representation?.suggestedFilename),
-            "receivedBytes": .integer(entry.receivedBytes), "resumable": .bool(entry.isResumable),
-            "state": .string(entry.state.rawValue), "totalBytes": .optional(entry.totalBytes),
-            "url": .string(entry.url), "variant": .integer(Int64(entry.variant)),
-            "vary": .optional(entry.representation?.vary),
-        ])
+        let known = entry.representation
+        return [
+            "chunks": chunks, "createdAt": time(entry.createdAt),
+            "destination": entry.destination.map(StandardOutput.shown), "durableBytes": entry.durableBytes,
+            "etag": known?.entityTag?.rawValue, "inUse": entry.isInUse, "goneAt": entry.goneAt.map(time),
+            "contentCoding": known?.contentCoding, "key": entry.key, "ranges": entry.selection?.description,
+            "lastModified": known?.lastModified, "lastUsedAt": time(entry.usedAt), "pinned": entry.isPinned,
+            "suggestedFilename": known?.suggestedFilename, "receivedBytes": entry.receivedBytes,
+            "resumable": entry.isResumable, "state": entry.state.rawValue, "totalBytes": entry.totalBytes,
+            "url": entry.url, "variant": entry.variant, "vary": known?.vary,
+        ]
     }
 
     /// Returns an event as JSON.
-    static func json(_ event: Event) -> JSON {
-        .object([
-            "at": .string(time(event.at)), "bytes": .integer(event.bytes), "key": .string(event.key),
-            "kind": .string(event.kind.rawValue), "message": .string(StandardOutput.shown(event.reason.text)),
-            "reason": .string(event.reason.code.rawValue),
-        ])
+    static func json(_ event: Event) -> JSONObject {
+        [
+            "at": time(event.at), "bytes": event.bytes, "key": event.key,
+            "kind": event.kind.rawValue, "message": StandardOutput.shown(event.reason.text),
+            "reason": event.reason.code.rawValue,
+        ]
     }
 
     /// Returns the removed entries as JSON.
-    static func json(_ report: RemovalReport, dryRun: Bool) -> JSON {
-        let removed = report.removed.map { removed in
-            JSON.object([
-                "bytes": .integer(removed.bytes), "key": .string(removed.key),
-                "job": .optional(removed.jobDestination), "reason": .string(removed.reason.code.rawValue),
-            ])
+    static func json(_ report: RemovalReport, dryRun: Bool) -> JSONObject {
+        let removed = report.removed.map { removed -> JSONObject in
+            [
+                "bytes": removed.bytes, "key": removed.key,
+                "job": removed.jobDestination, "reason": removed.reason.code.rawValue,
+            ]
         }
-        return .object([
-            "dryRun": .bool(dryRun), "freedBytes": .integer(report.freedBytes),
-            "inUse": .array(report.inUse.map(JSON.string)), "orphanBytes": .integer(report.orphanBytes),
-            "orphans": .array(report.orphans.map(JSON.string)), "pinned": .array(report.pinned.map(JSON.string)),
-            "removed": .array(removed),
-        ])
+        return [
+            "dryRun": dryRun, "freedBytes": report.freedBytes,
+            "inUse": report.inUse, "orphanBytes": report.orphanBytes, "orphans": report.orphans,
+            "pinned": report.pinned, "removed": removed,
+        ]
     }
 
     /// Returns what is special about an entry, in brackets; empty if nothing is.

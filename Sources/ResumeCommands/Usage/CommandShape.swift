@@ -26,42 +26,33 @@ struct CommandShape: Sendable {
             var text: String { kind == .long ? "--\(name)" : "-\(name)" }
         }
 
-        private enum CodingKeys: String, CodingKey {
-            case kind, names, valueName, allValues, isRepeating, shouldDisplay, abstract, parsingStrategy
-            case defaultValue
-        }
-
         let kind: Kind
-        let names: [String]
-        let valueName: String
+        private let names: [Name]?
+        let valueName: String?
         /// The values, if there are few.
-        let values: [String]
+        let allValues: [String]?
         let isRepeating: Bool
         /// Whether the help shows it.
-        let isShown: Bool
-        let abstract: String
-        /// Whether a value may begin with a dash.
-        let takesDashes: Bool
+        let shouldDisplay: Bool
+        let abstract: String?
+        private let parsingStrategy: String?
         private let parsedDefault: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case kind, names, valueName, allValues, isRepeating, shouldDisplay, abstract, parsingStrategy
+            case parsedDefault = "defaultValue"
+        }
+
+        /// The names with dashes.
+        var texts: [String] { names?.map(\.text) ?? [] }
+        /// Whether a value may begin with a dash.
+        var takesDashes: Bool { parsingStrategy == "unconditional" }
 
         /// The value that is used without the option, as the help states it; nil if there is none.
         ///
         /// The parser does not know what is used in place of nil; the text states it.
         var defaultValue: String? {
-            parsedDefault ?? abstract.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
-        }
-
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: CodingKeys.self)
-            kind = try members.decode(Kind.self, forKey: .kind)
-            names = try members.decodeIfPresent([Name].self, forKey: .names)?.map(\.text) ?? []
-            valueName = try members.decodeIfPresent(String.self, forKey: .valueName) ?? ""
-            values = try members.decodeIfPresent([String].self, forKey: .allValues) ?? []
-            isRepeating = try members.decode(Bool.self, forKey: .isRepeating)
-            isShown = try members.decode(Bool.self, forKey: .shouldDisplay)
-            abstract = try members.decodeIfPresent(String.self, forKey: .abstract) ?? ""
-            takesDashes = try members.decodeIfPresent(String.self, forKey: .parsingStrategy) == "unconditional"
-            parsedDefault = try members.decodeIfPresent(String.self, forKey: .defaultValue)
+            parsedDefault ?? abstract?.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
         }
     }
 
@@ -84,7 +75,7 @@ struct CommandShape: Sendable {
     }
 
     /// Returns the option or flag with a name, including the dashes.
-    func argument(_ name: String) -> Argument? { arguments.first { $0.names.contains(name) } }
+    func argument(_ name: String) -> Argument? { arguments.first { $0.texts.contains(name) } }
 
     /// The positional arguments in their order.
     var positionals: [Argument] { arguments.filter { $0.kind == .positional } }

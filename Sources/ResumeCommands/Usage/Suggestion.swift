@@ -1,45 +1,72 @@
 /// Finds the name that was probably meant.
 enum Suggestion {
-    /// Options of other programs, and what to use instead, or what else to know.
-    static let options = [
-        "--retry": "--retries", "--tries": "--retries", "-r": "--range", "--max-filesize": "--max-size",
-        "--dir": "--directory", "-d": "--directory", "--output-dir": "--directory", "--out": "--output",
-        "--output-document": "--output",
-        "--no-check-certificate": "--insecure", "-m": "--max-time", "-T": "--stall-timeout",
-        "--timeout": "--stall-timeout", "--bind-address": "--interface", "--inet4-only": "--ipv4",
-        "--inet6-only": "--ipv6", "--ca-certificate": "--cacert", "--split": "--connections",
-        "--num-connections": "--connections", "--max-connection-per-server": "--connections",
-        "--max-concurrent-downloads": "--max-concurrent", "--max-download-limit": "--limit-rate",
-        "--content-disposition": "--remote-header-name", "-t": "--retries", "--no-clobber": "--skip-existing",
-        "--parallel": "--max-concurrent", "-Z": "--max-concurrent", "--jobs": "--max-concurrent",
-        "--speed": "--limit-rate", "--wait": "--per-host", "--write-out": "--json", "--head": "verify --remote",
-        "--spider": "verify --remote", "--oauth2-bearer": "-H 'Authorization: Bearer TOKEN', or --auth-command",
-        "--noproxy": "the variable no_proxy", "--no-proxy": "the variable no_proxy",
-        "-w": "--json for curl's -w, and --per-host 1 for wget's", "--token": "-H 'Authorization: Bearer TOKEN'",
-        "-I": "verify --remote, or curl -I for the header",
-        "-b": "'&' or systemd-run for the background", "--background": "'&' or systemd-run",
-        "--md5": "md5sum on the file; only SHA-256 and SHA-512 are compared",
+    /// What to use, or what else to know, instead of options of other programs.
+    private static let options = [
+        "--retries": "--retry --tries -t",
+        "--range": "-r",
+        "--max-size": "--max-filesize",
+        "--directory": "--dir -d --output-dir",
+        "--output": "--out --output-document",
+        "--insecure": "--no-check-certificate",
+        "--max-time": "-m",
+        "--stall-timeout": "-T --timeout",
+        "--interface": "--bind-address",
+        "--ipv4": "--inet4-only",
+        "--ipv6": "--inet6-only",
+        "--cacert": "--ca-certificate",
+        "--connections": "--split --num-connections --max-connection-per-server",
+        "--max-concurrent": "--max-concurrent-downloads --parallel -Z --jobs",
+        "--limit-rate": "--max-download-limit --speed",
+        "--remote-header-name": "--content-disposition",
+        "--skip-existing": "--no-clobber",
+        "--per-host": "--wait",
+        "--json": "--write-out",
+        "verify --remote": "--head --spider",
+        "-H 'Authorization: Bearer TOKEN', or --auth-command": "--oauth2-bearer",
+        "the variable no_proxy": "--noproxy --no-proxy",
+        "--json for curl's -w, and --per-host 1 for wget's": "-w",
+        "-H 'Authorization: Bearer TOKEN'": "--token",
+        "verify --remote, or curl -I for the header": "-I",
+        "'&' or systemd-run for the background": "-b",
+        "'&' or systemd-run": "--background",
+        "md5sum on the file; only SHA-256 and SHA-512 are compared": "--md5",
     ]
 
-    /// Options of other programs for which there is none here, and why.
-    static let absent = [
-        "-#": "leave it out: progress is shown in a terminal",
-        "--progress-bar": "leave it out: progress is shown in a terminal",
-        "-N": "leave it out: a file is fetched again only if it has changed",
-        "--timestamping": "leave it out: a file is fetched again only if it has changed",
-        "-R": "there is none: a file has the time of its download",
-        "--remote-time": "there is none: a file has the time of its download",
-        "--compressed": "there is none: a file is stored as the server sends it (see --accept-encoding)",
-        "-X": "there is none: only GET can be resumed", "--request": "there is none: only GET can be resumed",
+    /// Why there is nothing here for options of other programs.
+    private static let absent = [
+        "leave it out: progress is shown in a terminal": "-# --progress-bar",
+        "leave it out: a file is fetched again only if it has changed": "-N --timestamping",
+        "there is none: a file has the time of its download": "-R --remote-time",
+        "there is none: a file is stored as the server sends it (see --accept-encoding)": "--compressed",
+        "there is none: only GET can be resumed": "-X --request",
     ]
 
-    /// Words for commands in other programs, and the commands here.
-    static let commands = [
-        "download": "get", "fetch": "get", "continue": "resume", "start": "resume", "status": "jobs", "ps": "jobs",
-        "queue": "jobs", "rm": "purge", "delete": "purge", "remove": "purge", "clean": "gc", "cleanup": "gc",
-        "du": "stats", "df": "stats", "usage": "stats", "limit": "set", "check": "verify", "import": "adopt",
-        "version": "--version", "info": "show",
+    /// The commands here, and words for them in other programs.
+    private static let commands = [
+        "get": "download fetch",
+        "resume": "continue start",
+        "jobs": "status ps queue",
+        "purge": "rm delete remove",
+        "gc": "clean cleanup",
+        "stats": "du df usage",
+        "set": "limit",
+        "verify": "check",
+        "adopt": "import",
+        "--version": "version",
+        "show": "info",
     ]
+
+    /// Returns what to do instead of using an option of another program; nil if it is unknown.
+    static func instead(of option: String) -> String? {
+        key(of: option, in: options).map { "use \($0)" } ?? key(of: option, in: absent)
+    }
+
+    /// Returns the command for a word of another program.
+    static func command(for word: String) -> String? { key(of: word, in: commands) }
+
+    private static func key(of word: String, in table: [String: String]) -> String? {
+        table.first { $0.value.split(separator: " ").contains { $0 == word } }?.key
+    }
 
     /// Finds the name that is most similar to a text.
     ///

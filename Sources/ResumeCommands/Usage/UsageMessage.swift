@@ -16,7 +16,7 @@ enum UsageMessage {
         if let command = root.subcommand(typed) {
             // The parser first reports what is wrong with the rest, such as the value of an option that does not exist.
             let options = CommandShape(of: [command])
-            problem = options.firstUnknown(in: arguments.dropFirst()).map { unknown($0, options) }
+            problem = options.read(arguments.dropFirst()).unknown.map { unknown($0, options) }
         } else {
             problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, root.configuration.subcommands)
         }
@@ -27,8 +27,7 @@ enum UsageMessage {
 
     private static func unknown(_ option: String, _ options: CommandShape) -> String {
         let problem = "unknown option '\(option)'"
-        if let ours = Suggestion.options[option] { return "\(problem); use \(ours)" }
-        if let reason = Suggestion.absent[option] { return "\(problem); \(reason)" }
+        if let instead = Suggestion.instead(of: option) { return "\(problem); \(instead)" }
         let names = options.longNames.map { String($0.dropFirst(2)) }
         let name = Suggestion.name(for: String(option.drop { $0 == "-" }), among: names)
         return name.map { "\(problem); did you mean '--\($0)'?" } ?? problem
@@ -39,7 +38,7 @@ enum UsageMessage {
         // The text may be a secret unless it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then
         // replaces it.
         let advice: String
-        if let name = Suggestion.commands[typed] {
+        if let name = Suggestion.command(for: typed) {
             advice = "use 'resumectl \(name)'"
         } else if ["pause", "stop"].contains(typed) {
             advice = "to pause a download, press Ctrl-C in its terminal; 'resumectl resume' continues it"

@@ -18,8 +18,7 @@ struct ByteCount: Equatable {
     ///
     /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> ByteCount {
-        guard let size = ByteCount(text) else { throw ValidationError(accepted) }
-        return size
+        try ByteCount(text).orRefuse(accepted)
     }
 
     /// Parses a rate, which may end in `/s`, as rates are printed.

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import ResumeHTTP
 
 /// A header field as people type it.
 enum HeaderLine {
@@ -11,15 +12,5 @@ enum HeaderLine {
         while value.last == " " || value.last == "\t" { value.removeLast() }
         guard HTTPField.isValidValue(String(value)) else { return nil }
         return HTTPField(name: name, value: String(value))
-    }
-}
-
-extension HTTPFields {
-    /// Returns these fields and others, which replace those of the same names.
-    func replaced(by others: HTTPFields) -> HTTPFields {
-        var all = HTTPFields()
-        for field in self where others[field.name] == nil { all.append(field) }
-        for field in others { all.append(field) }
-        return all
     }
 }

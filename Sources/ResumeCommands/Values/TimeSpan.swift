@@ -27,7 +27,7 @@ struct TimeSpan: Equatable {
             if rest.first == " " { rest = rest.dropFirst() }
             let unit = rest.prefix { $0.isASCII && $0.isLetter }
             rest = rest.dropFirst(unit.count)
-            guard let factor = Self.factors[String(unit)], factor < last, factor == 1000 || !number.hasDecimals,
+            guard let factor = Self.factor(of: unit), factor < last, factor == 1000 || !number.hasDecimals,
                 let part = number.multiplied(by: factor)
             else { return nil }
             last = factor
@@ -44,35 +44,29 @@ struct TimeSpan: Equatable {
     ///
     /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> TimeSpan {
-        guard let span = TimeSpan(text) else { throw ValidationError(accepted) }
-        return span
+        try TimeSpan(text).orRefuse(accepted)
     }
 
     /// Parses the value of an option for which a plain number means seconds.
     ///
     /// - Throws: `ValidationError` with the accepted forms.
     static func secondsArgument(_ text: String) throws -> TimeSpan {
-        if let milliseconds = DecimalNumber(text[...])?.multiplied(by: 1000) {
-            return TimeSpan(milliseconds: milliseconds)
-        }
-        guard let span = TimeSpan(text) else { throw ValidationError(acceptedSeconds) }
-        return span
+        let seconds = DecimalNumber(text[...])?.multiplied(by: 1000).map(TimeSpan.init(milliseconds:))
+        return try (seconds ?? TimeSpan(text)).orRefuse(acceptedSeconds)
     }
 
     static let accepted = "use a time such as 90s, 15m, 36h, 7d, 1w or 1d12h"
     private static let acceptedSeconds =
         "use a number of seconds such as 30 or 0.5, or a time such as 30s, 15m or 1m30s"
 
-    private static let factors: [String: Int64] = {
-        let units: [(Int64, [String])] = [
-            (1000, ["s", "sec", "secs", "second", "seconds"]),
-            (60_000, ["m", "min", "mins", "minute", "minutes"]),
-            (3_600_000, ["h", "hour", "hours"]), (86_400_000, ["d", "day", "days"]),
-            (604_800_000, ["w", "week", "weeks"]),
-        ]
-        return Dictionary(
-            units.flatMap { factor, names in names.map { ($0, factor) } }, uniquingKeysWith: { first, _ in first })
-    }()
+    private static let factors: [(Int64, String)] = [
+        (1000, "s sec secs second seconds"), (60_000, "m min mins minute minutes"), (3_600_000, "h hour hours"),
+        (86_400_000, "d day days"), (604_800_000, "w week weeks"),
+    ]
+
+    private static func factor(of unit: Substring) -> Int64? {
+        factors.first { $0.1.split(separator: " ").contains(unit) }?.0
+    }
 
     /// Returns a human-readable time span in its two largest units.
     static func text(_ seconds: Int64) -> String {

@@ -39,11 +39,8 @@ extension VerifyCommand {
         let read = try await place.digest(digest.algorithm)
         let isRight = read?.digest == digest
         if json {
-            let members: [String: JSON] = [
-                "path": .string(path), "right": .bool(isRight), "found": .optional(read?.digest?.hexadecimal),
-                digest.algorithm.rawValue.filter { $0 != "-" }: .string(digest.hexadecimal),
-            ]
-            context.print(JSON.object(members).text)
+            let found = read?.digest?.hexadecimal
+            context.print(digest.members.adding(["path": path, "right": isRight, "found": found]))
         } else {
             let problem =
                 read?.digest.map { "expected \(digest.hexadecimal), found \($0.hexadecimal)" } ?? "cannot be read"

@@ -39,7 +39,7 @@ extension VerifyCommand {
                 request.destination = "\(downloader.store.path)/unused"
                 let verdict = try await downloader.compare(request)
                 if case .agree = verdict {} else { problems += 1 }
-                context.print(json ? Self.json(verdict, entry).text : Self.line(verdict, entry))
+                context.print(json ? Self.json(verdict, entry).json : Self.line(verdict, entry))
             }
         }
         guard problems == 0 else {
@@ -61,21 +61,13 @@ extension VerifyCommand {
         return "\(Redaction.key(entry.key)): \(Printable.escaped(text))"
     }
 
-    private static func json(_ verdict: SampleVerdict, _ entry: Entry) -> JSON {
-        var members: [String: JSON] = [
-            "key": .string(Redaction.key(entry.key)), "receivedBytes": .integer(entry.receivedBytes),
-        ]
-        switch verdict {
-        case .agree(let count):
-            members["result"] = .string("agrees")
-            members["agreedSamples"] = .integer(Int64(count))
-        case .differ(let reason):
-            members["result"] = .string("differs")
-            members["detail"] = .string(reason.text)
-        case .unproved(let reason):
-            members["result"] = .string("not-compared")
-            members["detail"] = .string(reason.text)
-        }
-        return .object(members)
+    private static func json(_ verdict: SampleVerdict, _ entry: Entry) -> JSONObject {
+        let result: JSONObject =
+            switch verdict {
+            case .agree(let count): ["result": "agrees", "agreedSamples": count]
+            case .differ(let reason): ["result": "differs", "detail": reason.text]
+            case .unproved(let reason): ["result": "not-compared", "detail": reason.text]
+            }
+        return result.adding(["key": Redaction.key(entry.key), "receivedBytes": entry.receivedBytes])
     }
 }

@@ -25,36 +25,34 @@ struct VerifyCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments
 
-    @Flag(name: .long, help: "Remove damaged data and keep the rest.")
+    @Flag(help: "Remove damaged data and keep the rest.")
     var repair = false
 
-    @Flag(name: .long, help: "With --repair, print what would be removed without removing it.")
+    @Flag(help: "With --repair, print what would be removed without removing it.")
     var dryRun = false
 
-    @Flag(name: .long, help: "Compare samples of these entries with the server's files.")
+    @Flag(help: "Compare samples of these entries with the server's files.")
     var remote = false
 
-    @Option(
-        name: .long, help: ArgumentHelp("Compare files with this list, like sha256sum's.", valueName: "file"),
-        completion: .file())
+    @Option(help: .value("file", "Compare files with this list, like sha256sum's."), completion: .file())
     var checksums: String?
 
     @OptionGroup var headers: HeaderOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
 
-    @Flag(name: .long, help: "Print one JSON object per problem.")
+    @Flag(help: "Print one JSON object per problem.")
     var json = false
 
     func validate() throws {
-        if remote, repair || entries.names.isEmpty {
-            throw ValidationError("--remote requires entries, and cannot be combined with --repair")
-        }
-        if checksums != nil, remote || repair || entries.names.isEmpty {
-            throw ValidationError("--checksums requires files, and cannot be combined with --remote or --repair")
-        }
-        if !headers.headers.isEmpty && !remote { throw ValidationError("--header requires --remote") }
-        if dryRun && !repair { throw ValidationError("--dry-run requires --repair; without it, nothing is removed") }
+        try refuse(
+            remote && (repair || entries.names.isEmpty),
+            "--remote requires entries, and cannot be combined with --repair")
+        try refuse(
+            checksums != nil && (remote || repair || entries.names.isEmpty),
+            "--checksums requires files, and cannot be combined with --remote or --repair")
+        try refuse(!headers.headers.isEmpty && !remote, "--header requires --remote")
+        try refuse(dryRun && !repair, "--dry-run requires --repair; without it, nothing is removed")
     }
 
     func run(_ context: CommandContext) async throws {
@@ -73,7 +71,7 @@ struct VerifyCommand: ContextCommand {
             }
             if names.isEmpty, !entries.names.isEmpty { return }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun) { finding in
-                context.print(json ? Self.json(finding).text : Self.line(finding))
+                context.print(json ? Self.json(finding).json : Self.line(finding))
                 found += 1
                 if !finding.isRepaired { left += 1 }
             }
@@ -103,31 +101,9 @@ struct VerifyCommand: ContextCommand {
             throw CommandFailure(
                 .notFound,
                 "\(Printable.escaped(name)) is a complete file, not an entry of the store. "
-                    + (try await Self.advice(for: destination.path, in: store)))
+                    + "To check it, compare 'sha256sum \(ShellWord.quoted(destination.path))' with the digest at its source."
+            )
         }
-    }
-
-    /// Says how to check a file that is not in the store any more.
-    private static func advice(for path: String, in store: DownloadStore) async throws -> String {
-        let word = ShellWord.quoted(path)
-        var delivered: Job?
-        try await store.openJobs().forEach { if $0.destination == path, $0.file != nil { delivered = $0 } }
-        let comparison = "To check it, compare 'sha256sum \(word)' with the digest at its source"
-        guard let job = delivered else { return "\(comparison)." }
-        if let digest = JobTerms.request(for: job)?.digest {
-            let program = digest.algorithm == .sha512 ? "sha512sum" : "sha256sum"
-            let line = "\(digest.hexadecimal)  \(path)"
-            // Quotes are easier to read, but a shell interprets some characters inside them.
-            let shown = word == path ? "\"\(line)\"" : ShellWord.quoted(line)
-            return "To compare it with the digest of its download again, run 'echo \(shown) | \(program) -c'."
-        }
-        // Only a command that asks for the same file with the same terms leaves it in place.
-        let url = Redaction.key(job.url)
-        guard url == job.key, JobTerms.needs(of: job).isEmpty, job.file?.isInPlace(at: path) == true,
-            JobTerms.request(for: job)?.acceptEncoding == "identity"
-        else { return "\(comparison)." }
-        return "\(comparison), or run 'resumectl get \(ShellWord.quoted(url)) -o \(word)', which asks the server "
-            + "whether the file has changed."
     }
 
     static func line(_ finding: Finding) -> String {
@@ -136,10 +112,10 @@ struct VerifyCommand: ContextCommand {
             "\(finding.kind.rawValue):\(key) \(Printable.escaped(finding.detail))\(finding.isRepaired ? " (repaired)" : "")"
     }
 
-    private static func json(_ finding: Finding) -> JSON {
-        .object([
-            "detail": .string(finding.detail), "key": .optional(finding.key), "kind": .string(finding.kind.rawValue),
-            "repaired": .bool(finding.isRepaired),
-        ])
+    private static func json(_ finding: Finding) -> JSONObject {
+        [
+            "detail": finding.detail, "key": finding.key, "kind": finding.kind.rawValue,
+            "repaired": finding.isRepaired,
+        ]
     }
 }

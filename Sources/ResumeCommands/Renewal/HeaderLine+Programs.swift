@@ -1,0 +1,40 @@
+internal import HTTPTypes
+internal import ResumeHTTP
+
+extension HeaderLine {
+    /// Parses the output of a program: header fields, and lines of another form.
+    ///
+    /// - Parameters:
+    ///   - output: The output.
+    ///   - option: The option that names the program.
+    ///   - others: What other lines are, in words.
+    ///   - take: Takes a line of another form, or returns false.
+    /// - Returns: The fields.
+    /// - Throws: ``CommandFailure`` for any other line; the line is not shown, since it may contain a secret.
+    static func fields(
+        in output: String, of option: String, or others: String, _ take: (Substring) -> Bool
+    ) throws -> HTTPFields {
+        var fields = HTTPFields()
+        for (index, line) in output.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let line = line.drop { $0.isWhitespace }
+            if line.isEmpty || take(line) { continue }
+            guard let field = field(String(line)), !Plan.ownedFieldNames.contains(field.name) else {
+                throw CommandFailure(
+                    .refused, "line \(index + 1) of the output of \(option) is neither \(others) nor a header field",
+                    isResumable: true)
+            }
+            fields.append(field)
+        }
+        return fields
+    }
+}
+
+extension HTTPFields {
+    /// Returns these fields and others, which replace those of the same names.
+    func replaced(by others: HTTPFields) -> HTTPFields {
+        var all = HTTPFields()
+        for field in self where others[field.name] == nil { all.append(field) }
+        for field in others { all.append(field) }
+        return all
+    }
+}
