@@ -252,7 +252,9 @@ let package = Package(
         // Random histories of downloads, and simulated months of use.
         .target(
             name: "Histories",
-            dependencies: ["ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
+            dependencies: [
+                "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeSQLite", "ResumeStore", "TestSupport", httpTypes,
+            ],
             path: "Tests/Histories", swiftSettings: testSettings),
         .executableTarget(
             name: "history-walk", dependencies: ["Histories", "TestSupport"], path: "Tests/history-walk",

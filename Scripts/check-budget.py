@@ -11,9 +11,9 @@ import sys
 # The number of lines may only fall between these ceilings. Issue 12 ends with 28,600, 13 with 28,900, 14 with 29,100, 15
 # with 24,000 and 16 with 25,000. Issue 12 is not finished: its rules stand, but with more lines and denser ones than it
 # allows, so both numbers are those of today, and fall to 28,600 and 10.008 (271,169 / 27,094) before it is.
-MOST_LINES = 29_960
+MOST_LINES = 29_290
 # Tokens and lines, whose ratio may not rise: joining lines is no saving.
-TOKENS, LINES = 302_600, 29_960
+TOKENS, LINES = 296_300, 29_290
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 

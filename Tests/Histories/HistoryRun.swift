@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
+internal import ResumeSQLite
 internal import ResumeStore
 internal import Synchronization
 internal import TestSupport
@@ -32,6 +33,7 @@ final class HistoryRun: Sendable {
     private let seed: UInt64
     private let folder: TemporaryFolder
     private let world: World
+    private let clock = StepClock()
     private let state: Mutex<State>
     /// What the history has done, for statistics.
     private let counts = Mutex<[String: Int]>([:])
@@ -63,9 +65,9 @@ final class HistoryRun: Sendable {
         let out = folder["out"]
         try FileManager.default.createDirectory(atPath: out, withIntermediateDirectories: true)
         var path = try StoreImage(of: pristine, to: folder["store"], deliveredTo: out).path
-        let (clock, honesty) = (StepClock(), random { $0.pick([95, 80, 60]) })
-        let server = LyingServer(world, seed: seed &+ 1, honesty: honesty) { [self] in try step(clock) }
-        var store = try await open(path, clock)
+        let honesty = random { $0.pick([95, 80, 60]) }
+        let server = LyingServer(world, seed: seed &+ 1, honesty: honesty) { [self] in try networkStep() }
+        var store = try await open(path)
         let number = random { Int.random(in: 2...6, using: &$0) }
         for _ in 0..<number where violations.isEmpty {
             let step = random { Step(&$0) }
@@ -76,10 +78,10 @@ final class HistoryRun: Sendable {
                 try image.restoreFiles()
                 try FileManager.default.removeItem(atPath: path)
                 path = image.path
-                store = try await open(path, clock)
+                store = try await open(path)
             } else if case .reopen = step.action {
                 await store.close()
-                store = try await open(path, clock)
+                store = try await open(path)
             }
             for loss in before.lossesWithoutEvent(until: try await Held(store)) { violate(loss) }
         }
@@ -90,7 +92,7 @@ final class HistoryRun: Sendable {
         return "history \(seed), \(world.style):\n" + (lines + server.log).joined(separator: "\n")
     }
 
-    private func open(_ path: String, _ clock: StepClock) async throws -> DownloadStore {
+    private func open(_ path: String) async throws -> DownloadStore {
         var configuration = DownloadStore.Configuration()
         configuration.clock = clock.storeClock
         return try await DownloadStore.open(at: path, configuration: configuration)
@@ -116,8 +118,30 @@ final class HistoryRun: Sendable {
     private func download(
         _ step: Step, on store: DownloadStore, at path: String, _ server: LyingServer
     ) async throws -> StoreImage? {
-        let held = try await store.entries().filter { $0.receivedBytes > 0 }.map(\.name)
-        server.begin(try request(step).storeKey, held: Set(held), restarts: step.restarts)
+        let request = try request(step)
+        let identities = try (0...1).map { caller in
+            var other = step
+            other.caller = caller
+            let request = try self.request(other)
+            var fields = request.headerFields
+            fields[.acceptEncoding] = request.acceptEncoding
+            return RequestIdentity(request.url, fields)
+        }
+        server.note("\(step)")
+        server.begin(request.storeKey, restarting: step.restarts ? world.shown(step.caller) : nil) { [weak server] in
+            let names = try await store.entries().filter { $0.receivedBytes > 0 && $0.name == request.storeKey }
+                .map(\.key)
+            let (key, codes) = try await store.read { connection in
+                let key = try connection.first("SELECT identity_key FROM store") { $0.blob(0) }
+                let codes = try names.map { name in
+                    try connection.first("SELECT requester FROM download WHERE key = ?", name) { $0.blob(0) }
+                }
+                return (key ?? [], codes)
+            }
+            let holders = (0...1).filter { codes.contains(identities[$0].code(key)) }
+            server?.note("  stored: \(names), of callers \(holders)")
+            return Set(holders)
+        }
         let image: @Sendable () throws -> StoreImage = { [self] in
             let number = state.withLock { state in
                 state.images += 1
@@ -202,7 +226,7 @@ final class HistoryRun: Sendable {
     }
 
     /// Is called at each step of the network: time passes, files change, the task or the process ends.
-    private func step(_ clock: StepClock) throws {
+    private func networkStep() throws {
         let (ends, isKill, isDead, event) = state.withLock { state in
             let event = Int.random(in: 0..<200, using: &state.chance)
             let isDead = state.fate.image != nil
@@ -235,7 +259,8 @@ final class HistoryRun: Sendable {
         request.allowsUnvalidated = step.allowsUnvalidated
         request.restarts = step.restarts
         request.condition = step.condition
-        request.retryPolicy = RetryPolicy(retries: 3, time: .zero, firstDelay: .zero, longestDelay: .zero)
+        request.retryPolicy = RetryPolicy(retries: 3, time: .seconds(20))
+        request.waitClock = clock.jumpingClock
         let path = step.path == "/latest.zip" ? world.latest : step.path
         switch step.digest {
         case .none: break
@@ -260,6 +285,7 @@ final class HistoryRun: Sendable {
                     result = try await downloader.download(request)
                 }
                 count("delivered")
+                server.forget(world.shown(step.caller))
                 if isDead { return }
                 check(result, try StoreImage.files(in: folder["out"])[name] ?? [], request, step)
             } catch {
@@ -317,31 +343,5 @@ final class HistoryRun: Sendable {
         }
         if result.reusedBytes > 0 { count("resumed") }
         if !result.isProved { count("not proved") }
-    }
-}
-
-/// The stored bytes and the events of a store at one moment.
-struct Held {
-    private var bytes: [Int64: (key: String, name: String, count: Int64)] = [:]
-    private var events: Set<DownloadStore.Event>
-
-    init(_ store: DownloadStore) async throws {
-        for entry in try await store.entries() { bytes[entry.id] = (entry.key, entry.name, entry.receivedBytes) }
-        events = Set(try await store.events())
-    }
-
-    /// What is gone at a later moment without an event that says so.
-    func lossesWithoutEvent(until later: Held) -> [String] {
-        let kinds: Set<DownloadStore.Event.Kind> = [.restarted, .damaged, .evicted, .purged, .delivered]
-        let new = later.events.filter { !events.contains($0) && kinds.contains($0.kind) }
-        return bytes.compactMap { id, held in
-            let left = later.bytes[id]?.count ?? 0
-            // The delivery of one variant replaces the others of the same request.
-            let isSaid = new.contains { event in
-                event.key == held.key || event.kind == .delivered && event.key.hasPrefix(held.name)
-            }
-            guard left < held.count, !isSaid else { return nil }
-            return "\(held.key): \(held.count) bytes became \(left) without an event"
-        }
     }
 }

@@ -11,12 +11,42 @@ final class LyingServer: Transport {
         var honesty: Int
         /// The key of the downloads of this step.
         var key = ""
-        /// The callers who were sent bytes of downloads that may be stored, each with the key.
-        var fetched: Set<String> = []
-        /// Whether the caller believes a page.
-        var restarts = false
+        /// What callers were sent that may be stored, by caller and key.
+        var sent: [String: Sent] = [:]
+        /// The caller who believes whatever is sent.
+        var restarting: Int?
+        /// The callers of whom bytes of this step's key are stored.
+        var holders: @Sendable () async throws -> Set<Int> = { [] }
         var requests = 0
         var log: [String] = []
+
+        /// What a caller knows of the stored file of this step; nil if nothing of it is stored.
+        func known(to caller: Int) -> Sent? { restarting == caller ? nil : sent["\(caller) \(key)"] }
+
+        /// Records that a caller received the body of a response.
+        mutating func learn(_ head: HTTPResponse, _ request: HTTPRequest, _ caller: Int) {
+            let isPart = head.headerFields[.contentRange] != nil
+            // Samples, which are closed ranges, are compared and not stored.
+            if request.authority == "login.test" || isPart && request.headerFields[.range]?.last != "-" { return }
+            let (new, name) = (Sent(head), "\(caller) \(key)")
+            if isPart { sent[name, default: new].length = new.length } else { sent[name] = new }
+        }
+    }
+
+    /// What is known of a file that a caller was sent.
+    private struct Sent {
+        /// The strong entity tag.
+        var tag: String?
+        var hasValidator: Bool
+        var length: Int?
+
+        init(_ head: HTTPResponse) {
+            let fields = head.headerFields
+            tag = fields[.eTag].flatMap { $0.hasPrefix("\"") ? $0 : nil }
+            hasValidator = fields[.eTag] == nil ? fields[.lastModified] != nil : tag != nil
+            length = fields[.contentLength].flatMap { Int($0) }
+            if let total = fields[.contentRange]?.split(separator: "/").last { length = Int(total) }
+        }
     }
 
     private let world: World
@@ -36,27 +66,30 @@ final class LyingServer: Transport {
     ///
     /// - Parameters:
     ///   - key: The key of its downloads.
-    ///   - held: The keys of all stored downloads.
-    ///   - restarts: Whether the caller believes a page.
-    func begin(_ key: String, held: Set<String>, restarts: Bool) {
+    ///   - restarting: The caller who believes whatever is sent.
+    ///   - holders: The callers of whom the store has bytes for the key.
+    func begin(_ key: String, restarting: Int?, holders: @escaping @Sendable () async throws -> Set<Int>) {
         state.withLock { state in
-            (state.key, state.restarts, state.requests) = (key, restarts, 0)
-            state.fetched = state.fetched.filter { entry in held.contains { entry.hasSuffix(" \($0)") } }
+            (state.key, state.restarting, state.holders, state.requests) = (key, restarting, holders, 0)
         }
     }
 
-    /// Whether the store may have bytes that a caller was sent.
-    private static func isHolding(_ state: State, _ caller: Int) -> Bool {
-        state.fetched.contains("\(caller) \(state.key)")
-    }
+    /// Ends what a caller knows, since the file of this step was delivered.
+    func forget(_ caller: Int) { state.withLock { state in state.sent["\(caller) \(state.key)"] = nil } }
+
+    /// Records something for the report of a violation.
+    func note(_ line: String) { state.withLock { $0.log.append(line) } }
 
     func send(_ request: HTTPRequest) async throws -> TransportResponse { try await send(request, timeout: .zero) }
 
     func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
         try onStep()
         try Task.checkCancellation()
+        // What a caller was sent, and the store no longer has, contradicts nothing.
+        let holders = try await state.withLock { $0.holders }()
         let answer = state.withLock { state in
             state.requests += 1
+            for caller in 0...1 where !holders.contains(caller) { state.sent["\(caller) \(state.key)"] = nil }
             // A server that never does what it should ends no history.
             let lie = state.requests > 40 ? Lie.none : Lie.pick(&state.chance, honesty: state.honesty)
             let answer = self.answer(request, lie, &state)
@@ -66,9 +99,7 @@ final class LyingServer: Transport {
         guard let answer else { throw TransportError(.notConnected, "refused by the test") }
         let pieces = state.withLock { $0.chance.pick([16_384, 16_384, 4096, 1000, 262_144]) }
         let body = LyingBody(answer.body, cutAfter: answer.cut, pieces: pieces) { [self] in
-            if request.authority != "login.test" {
-                state.withLock { state in _ = state.fetched.insert("\(caller(request)) \(state.key)") }
-            }
+            state.withLock { $0.learn(answer.head, request, caller(request)) }
             try onStep()
         }
         return TransportResponse(head: answer.head, body: body)
@@ -136,11 +167,7 @@ final class LyingServer: Transport {
         case .empty, .emptyWithoutTag, .shortWithTag, .shortWithoutTag:
             return part(request, lie, version, state)
         default:
-            let answer = bent(request, lie, version, &state)
-            if answer.head.headerFields[.contentLength] != nil {
-                world.learn(version, of: request.path, caller(request))
-            }
-            return answer
+            return bent(request, lie, version, &state)
         }
     }
 
@@ -150,9 +177,11 @@ final class LyingServer: Transport {
         answer.head.headerFields[.contentType] = type
         answer.head.headerFields[.contentLength] = "\(text.utf8.count)"
         answer.body = Array(text.utf8)[...]
+        // Another origin does not see who asks.
         let isElsewhere = request.authority == "login.test"
-        if state.restarts || !Self.isHolding(state, caller(request)) && !isElsewhere {
-            world.grant(Version(bytes: Array(text.utf8)), to: caller(request))
+        let caller = isElsewhere ? state.restarting : caller(request)
+        if let caller, state.known(to: caller).map({ !Self.isShort(text.utf8.count, $0) }) ?? true {
+            world.grant(Version(bytes: Array(text.utf8)), to: caller)
         }
         return answer
     }
@@ -163,11 +192,21 @@ final class LyingServer: Transport {
         var version = Version(
             bytes: Array(version.bytes.prefix(count)), tag: version.tag, lastModified: version.lastModified)
         if [.emptyWithoutTag, .shortWithoutTag].contains(lie) { (version.tag, version.lastModified) = (nil, nil) }
-        if state.restarts || !Self.isHolding(state, caller(request)) { world.grant(version, to: caller(request)) }
+        let isBelieved =
+            switch (lie, state.known(to: caller(request))) {
+            case (_, nil): true
+            case (.empty, let known?), (.emptyWithoutTag, let known?): known.length == 0
+            case (.shortWithTag, let known?): known.tag == nil || known.tag != version.tag || known.length == nil
+            case (_, let known?): !known.hasValidator || !Self.isShort(count, known)
+            }
+        if isBelieved { world.grant(version, to: caller(request)) }
         var plain = request
         for name in [HTTPField.Name.range, .ifRange, .ifMatch] { plain.headerFields[name] = nil }
         return honest(plain, version)
     }
+
+    /// Whether a length is less than half of what is known.
+    private static func isShort(_ count: Int, _ known: Sent) -> Bool { known.length.map { count < $0 / 2 } ?? false }
 
     /// Returns the answer of a server that follows RFC 9110.
     private func honest(_ request: HTTPRequest, _ version: Version, ignoringIfRange: Bool = false) -> Answer {
@@ -218,8 +257,9 @@ final class LyingServer: Transport {
             if lie == .closedEarly, !isRange { answer.body = answer.body.prefix(count) }
             // What ends with the connection may be a part, and a client that knows no length cannot know.
             if lie == .closedEarly {
+                let known = state.known(to: caller(request))
                 answer.head.headerFields[.contentLength] = nil
-                if !isRange, !world.isKnown(version, of: request.path, to: caller(request)) {
+                if !isRange, known?.length == nil || known?.tag == nil || known?.tag != version.tag {
                     world.grant(Version(bytes: Array(answer.body)), to: caller(request))
                 }
             }

@@ -103,7 +103,8 @@ package final class Month: Sendable {
     func run(
         _ request: DownloadRequest, expecting content: ArraySlice<UInt8>, with downloader: Downloader
     ) async -> Bool {
-        // The waits of the download are real until a request takes the clock.
+        var request = request
+        request.waitClock = clock.storeClock
         do {
             let result = try await downloader.download(request) { [self] event in
                 switch event {

@@ -15,9 +15,19 @@ final class StepClock: Sendable {
         StoreClock(now: { self.state.withLock { $0.now } }, sleep: { try await self.sleep(until: $0) })
     }
 
-    func advance(by duration: Duration) {
+    /// The same time, which each wait moves forward.
+    var jumpingClock: StoreClock {
+        StoreClock(now: { self.state.withLock { $0.now } }) { deadline in
+            try Task.checkCancellation()
+            self.advance(to: deadline)
+        }
+    }
+
+    func advance(by duration: Duration) { advance(to: state.withLock { $0.now } + duration) }
+
+    private func advance(to time: Duration) {
         let due = state.withLock { state in
-            state.now += duration
+            state.now = max(state.now, time)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
             for number in due.keys { state.sleepers[number] = nil }
             return due.values.map(\.continuation)

@@ -30,8 +30,6 @@ package final class World: Sendable {
         var latest = "/a.zip"
         /// What callers may get by an answer that was neither the current version nor a contradiction.
         var granted: [Int: [Version]] = [:]
-        /// The tags that were sent to callers with a length.
-        var known: Set<String> = []
     }
 
     static let origin = "https://files.test"
@@ -123,7 +121,7 @@ package final class World: Sendable {
 
     /// Returns all versions that a caller may have of a URL: `/latest.zip` may have led to each file.
     func versions(_ path: String, for caller: Int) -> [Version] {
-        let caller = style == .open ? 0 : caller
+        let caller = shown(caller)
         return state.withLock { state in
             let paths = path == "/latest.zip" ? ["/a.zip", "/b.zip"] : [path]
             let own = paths.flatMap { path in
@@ -133,20 +131,11 @@ package final class World: Sendable {
         }
     }
 
+    /// The caller that a request shows; 0 if both send the same.
+    func shown(_ caller: Int) -> Int { style == .open ? 0 : caller }
+
     /// Records that a caller may get something that no file has: the server says so, and nothing contradicts it.
     func grant(_ version: Version, to caller: Int) {
-        state.withLock { $0.granted[caller, default: []].append(version) }
-    }
-
-    /// Records that a caller knows the length that belongs to a tag.
-    func learn(_ version: Version, of path: String?, _ caller: Int) {
-        guard let tag = version.tag else { return }
-        state.withLock { _ = $0.known.insert("\(caller) \(path ?? "") \(tag)") }
-    }
-
-    /// Whether a caller was sent a tag together with a length.
-    func isKnown(_ version: Version, of path: String?, to caller: Int) -> Bool {
-        let tag = version.tag.map { "\(caller) \(path ?? "") \($0)" }
-        return state.withLock { state in tag.map { state.known.contains($0) } ?? false }
+        state.withLock { $0.granted[shown(caller), default: []].append(version) }
     }
 }

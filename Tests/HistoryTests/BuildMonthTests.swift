@@ -65,6 +65,7 @@ struct BuildMonthTests {
                 }
             }
             #expect(run.failures.isEmpty && run.isCut == 6, "\(run)")
+            print("\(keeping): sent \(run.multiple) times the bytes, \(run.isCut) builds were cut")
             // A fresh store loses what was received before a cut.
             #expect(run.multiple < (keeping == .fresh ? 1.12 : 1.03), "\(run.multiple)")
         }

@@ -27,10 +27,7 @@ struct HistoryWalkTests {
                 }
             }
             for try await outcome in group {
-                // Until all rules are there, pages and parts are delivered, and bytes of other callers.
-                withKnownIssue(isIntermittent: true) {
-                    #expect(outcome.status == 0, "\(outcome.output.suffix(20_000))\(outcome.errors)")
-                }
+                #expect(outcome.status == 0, "\(outcome.output.suffix(20_000))\(outcome.errors)")
             }
         }
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Five ways of use, simulated for a month each.
-@Suite(.timeLimit(.minutes(10)), .serialized, .disabled("the waits are real until requests take a clock"))
+@Suite(.timeLimit(.minutes(10)), .serialized)
 struct MonthTests {
     private func report(_ use: Month.Use) async throws -> Month.Report {
         let outcome = try await Shell.outcome(HistoryWalkTests.program, ["--month", use.rawValue])
@@ -19,12 +19,14 @@ struct MonthTests {
     func models() async throws {
         let report = try await report(.models)
         #expect(report.delivered == 4 && report.multiple < 1.02, "\(report)")
+        #expect(report.failures <= 8 && report.longestWait < 60, "\(report)")
     }
 
     @Test("A nightly list of 2,000 with checksums, of which one is down for a week")
     func list() async throws {
         let report = try await report(.list)
         #expect(report.multiple < 1.01 && report.failures == 7, "\(report)")
+        #expect(report.longestWait <= 30 && Set(report.said.keys) == ["status-503"], "\(report)")
     }
 
     @Test("200 machines and an origin that says 429: all get their update, and do not return in the same second")
@@ -39,6 +41,6 @@ struct MonthTests {
     func laptop() async throws {
         let report = try await report(.laptop)
         #expect(report.delivered == 6 && report.multiple < 1.02, "\(report)")
-        #expect((report.said["portal-suspected"] ?? 0) > 0, "\(report)")
+        #expect((report.said["portal-suspected"] ?? 0) > 0 && report.longestWait < 5, "\(report)")
     }
 }

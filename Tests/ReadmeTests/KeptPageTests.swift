@@ -39,24 +39,8 @@ struct KeptPageTests {
         #expect(Self.lines.count == KeptStage.situations.count)
     }
 
-    /// Lines that the code does not fulfil yet.
-    ///
-    /// Remove a line from this list when it does; do not add any.
-    private static let pending: Set<String> = [
-        "A page in place of the file", "The known ETag with another length", "Nothing, with status 200",
-        "Less than half of the file, without a validator", "A new version, and the connection is cut",
-        "Ranges are refused, the whole file is sent", "Only closed ranges are served",
-        "Another caller asks, with another token", "The digest that is named is wrong",
-        "`gc --stale`, and the download is of today", "`get` of another file that exceeds `--store-max-size`",
-    ]
-
     @Test("What happens to the bytes, and what is said, is as on the page", arguments: lines)
     private func line(_ line: Line) async throws {
-        guard Self.pending.contains(line.situation) else { return try await run(line) }
-        await withKnownIssue("the rule for this is not there yet", isIntermittent: true) { try await run(line) }
-    }
-
-    private func run(_ line: Line) async throws {
         let situation = try #require(KeptStage.situations[line.situation])
         let (fate, transcript) = try await TemporaryFolder.with { folder in
             try await KeptStage.with(folder) { stage in (try await situation(stage), stage.transcript) }
@@ -74,7 +58,7 @@ enum KeptFate: String {
     case replaced
     /// They are gone.
     case removed
-    /// The delivered file is as before.
+    /// The file at the destination is as before.
     case unchanged
 }
 
@@ -144,6 +128,29 @@ final class KeptStage: Sendable {
             let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             return sum + ((object?["receivedBytes"] as? NSNumber)?.int64Value ?? 0)
         }
+    }
+
+    /// Downloads to a folder, in which a file has the name that the URL chooses.
+    ///
+    /// - Parameters:
+    ///   - file: The bytes of that file; nil for the one that is there.
+    ///   - status: How the command ends.
+    ///   - options: Its options; a folder if there are none that begin with `-o`.
+    ///   - resource: What the server sends.
+    /// - Returns: What became of the file.
+    /// - Throws: The error of a file that cannot be read or written.
+    func over(
+        _ file: [UInt8]?, _ status: ResumeCommands.ExitStatus, _ options: [String] = [], serving resource: Resource
+    ) async throws -> KeptFate {
+        server.setHandler { .file(resource, for: $0) }
+        if let file { try Files.write(file, to: output) }
+        let before = try? Files.bytes(output)
+        let place = options.contains("-o") ? [] : ["-P", folder.path]
+        #expect(await run(["get", url, "--retries", "0"] + place + options) == status, "\(transcript)")
+        let bytes = try Files.bytes(output)
+        if bytes == before { return .unchanged }
+        #expect(resource.content.matches(bytes))
+        return .replaced
     }
 
     /// Lets the server answer honestly again, and finds out whether only the missing bytes are requested.

@@ -8,7 +8,9 @@ import Testing
 extension KeptStage {
     typealias Situation = @Sendable (KeptStage) async throws -> KeptFate
 
-    static let situations: [String: Situation] = answers.merging(ranges) { $1 }.merging(commands) { $1 }
+    static let situations = [answers, ranges, commands, names].reduce(into: [String: Situation]()) {
+        $0.merge($1) { $1 }
+    }
 
     private static let page = "<!DOCTYPE html><html>Please log in</html>"
 

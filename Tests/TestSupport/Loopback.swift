@@ -76,7 +76,7 @@ package enum Loopback {
         }
     }
 
-    private static func streamSocket() -> Int32 {
+    static func streamSocket() -> Int32 {
         #if canImport(Glibc)
         socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -84,7 +84,7 @@ package enum Loopback {
         #endif
     }
 
-    private static func address(of port: Int) -> sockaddr_in {
+    static func address(of port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
