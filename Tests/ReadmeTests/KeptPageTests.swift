@@ -159,7 +159,9 @@ final class KeptStage: Sendable {
         let before = server.bodyBytesSent
         #expect(await get() == .success, "\(transcript)")
         #expect(Self.old.matches(try Files.bytes(output)))
-        return server.bodyBytesSent - before < 200_000 ? .kept : .removed
+        // Most of a whole body may be on its way before the client closes it.
+        let isContinued = server.requests.last?.field("Range")?.hasPrefix("bytes=195904-") == true
+        return isContinued || server.bodyBytesSent - before < 200_000 ? .kept : .removed
     }
 
     /// Answers each request in the same way, and then finds out what is left.

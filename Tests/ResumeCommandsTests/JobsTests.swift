@@ -377,7 +377,7 @@ struct JobsTests {
             #expect(server.requests.dropFirst(count).allSatisfy { $0.path == "/kept.bin" })
             #expect(
                 resume.errors.contains(
-                    "\(server.url("/typo.bin")): left out, since the server refused it before anything was received: ")
+                    "\(server.url("/typo.bin")): left out, since it was refused before anything was received: ")
                     && resume.errors.contains("resumectl forget \(home["typo.bin"])"), "\(resume.errors)")
             // It is listed until it is forgotten, and runs if it is named.
             #expect(try await home.run("jobs", "--json").object["state"]?.string == "failed")

@@ -166,6 +166,7 @@ struct RangeCourseTests {
             #expect(course.acceptedSize == size)
             size *= 2
         }
+        _ = Self.range(&course, huge)
         course.sent(size)
         #expect(course.size == RangeCourse.largestSize)
         let next = RangeCourse(closed: course.acceptedSize)

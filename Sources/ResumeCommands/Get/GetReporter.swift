@@ -169,9 +169,10 @@ final class GetReporter: Sendable {
     }
 
     /// Returns the ways on if many files were not replaced.
-    static func keptFiles(_ count: Int) -> String {
+    static func keptFiles(_ count: Int, isGet: Bool) -> String {
         "\(count) files are kept as they are, since this program has not written them; "
-            + "the same command with --overwrite replaces them, and with --auto-rename keeps both"
+            + (isGet ? "the same command" : "'resumectl get' with their URLs")
+            + " with --overwrite replaces them, and with --auto-rename keeps both"
     }
 
     /// Prints a message that is not about one of the downloads, even if only errors are printed.

@@ -124,7 +124,8 @@ final class JobRun: Sendable {
         if Task.isCancelled, !slots.failures.contains(.interrupted) { slots.failed(with: .interrupted) }
         let failures = slots.failures
         reporter.finish(failed: failures.count)
-        if case let kept = refused.load(ordering: .relaxed), kept > 3 { reporter.note(GetReporter.keptFiles(kept)) }
+        let kept = refused.load(ordering: .relaxed)
+        if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
         if choice != .given, failures.contains(.refused) {
             reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
         }

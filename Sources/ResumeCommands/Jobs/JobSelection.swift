@@ -125,7 +125,7 @@ extension Job {
 
     /// Why it is left out.
     var leftOut: String {
-        "\(Redaction.key(url)): left out, since the server refused it before anything was received: "
+        "\(Redaction.key(url)): left out, since it was refused before anything was received: "
             + "\(Printable.escaped(failure?.text ?? "")). Name it to try again, or remove it with "
             + "'resumectl forget \(ShellWord.quoted(destination))'"
     }

@@ -141,7 +141,7 @@ extension DownloadStore {
     }
 
     private func refusal(of length: Int64?, _ space: SpaceDecision) -> StoreError {
-        let download = length.map { "the download has \($0) bytes" } ?? "the download goes on"
+        let download = length.map { "the download has \($0) bytes" } ?? "the download has more bytes than arrived"
         let limit = configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
             return StoreError(
@@ -150,7 +150,7 @@ extension DownloadStore {
         // If it would not fit alone, it never will.
         return StoreError(
             length ?? 0 > limit ? .noSpace : .overLimit,
-            "\(download), for which the limit of \(limit) bytes for the store at \(path) leaves no room",
+            "\(download), but the store at \(path) may hold only \(limit) bytes",
             remedy: .limit)
     }
 
