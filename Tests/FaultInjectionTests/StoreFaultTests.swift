@@ -337,7 +337,7 @@ struct StoreFaultTests {
             try Files.write([], to: gate)
             let refused = try await run
             #expect(refused.status == 73, "\(refused.errors)")
-            let text = "\(bench.output) already exists and is not replaced"
+            let text = "cannot write \(bench.output): it is not a regular file"
             #expect(refused.errors.contains(text), "\(refused.errors)")
             #expect(try Files.names(in: bench.folder["out"]) == ["file"])
             #expect(try await Shell.outcome("test", ["-p", bench.output]).status == 0)
