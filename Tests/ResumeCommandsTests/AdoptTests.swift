@@ -24,6 +24,20 @@ struct AdoptTests {
         return bytes
     }
 
+    @Test("Bytes of another program that differ are not kept, also if the file at the destination is unchanged")
+    func differing() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server in
+            #expect(await home.run("get", server.url("/f.bin"), "-o", home["f.bin"]).status == .success)
+            try home.write([UInt8](repeating: 7, count: 100_000), to: "other")
+            for _ in 0..<2 {
+                let got = await home.run("get", "--from", home["other"], server.url("/f.bin"), "-o", home["f.bin"])
+                #expect(got.status == .success, "\(got)")
+            }
+            #expect(try await home.run("list", "--json").json.isEmpty)
+            #expect(try home.bytes("other").count == 100_000)
+        }
+    }
+
     @Test("J5: adopt copies and compares, and resume completes the file")
     func adopt() async throws {
         try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in

@@ -14,7 +14,8 @@ extension Transfer {
     /// Continues without the stored bytes, which stay until their replacement is delivered.
     func startBeside(because reason: Reason) async throws {
         let (key, bytes) = (entry.key, receivedBytes)
-        guard try await leaveReplaced() else { return try await discard(reason: reason) }
+        // The other program's file still has bytes that no sample has confirmed.
+        guard !isAdopted, try await leaveReplaced() else { return try await discard(reason: reason) }
         // From now on, the old entry is the first that is removed if space is needed.
         try await setRequester(requester(for: nil), url: caller.url.redacted)
         try await disk?.record(.restarted, key: key, reason: reason, bytes: bytes)
