@@ -68,7 +68,7 @@ final class NameGuard: Sendable {
         var (record, isDelivered) = (request.deliveredFile, true)
         let isKnown = record != nil && (request.digest == nil || record?.digest != nil)
         if !isKnown, isGuarding, let now = found.stamp, let known = try await store?.deliveredFile(at: place.path),
-            let own = known.own(now, for: request.url.redacted)
+            let own = known.own(now, at: place, for: request.url.redacted)
         {
             (record, isDelivered) = (own, own == known.file)
         }

@@ -17,9 +17,8 @@ package struct DeliveryRecord: Sendable, Hashable {
         (self.path, self.url, self.file, self.next) = (path, url, file, next)
     }
 
-    /// The file that may be replaced by a download of a URL; nil if there is none.
-    package func own(_ now: FileStamp, for url: String) -> DeliveredFile? {
-        guard let place = try? Destination(path) else { return nil }
+    /// The file that may be replaced by a download of a URL; nil if there is none. `now` is what is at the place.
+    package func own(_ now: FileStamp, at place: Destination, for url: String) -> DeliveredFile? {
         let known = [file, url == self.url ? next : nil].lazy.compactMap { $0 }
         return known.first { now.isUnmodified(since: place.comparable($0.stamp, with: now)) }
     }
@@ -75,8 +74,7 @@ extension Connection {
 
     /// Returns the record of a path; nil if there is none.
     borrowing func delivered(at path: String) throws -> DeliveryRecord? {
-        try rows("SELECT path, url, file, next FROM delivered WHERE path = ?", path) { Self.record($0) }.first
-            ?? nil
+        try first("SELECT path, url, file, next FROM delivered WHERE path = ?", path) { Self.record($0) }
     }
 
     /// Returns the next files that were delivered, in that order.

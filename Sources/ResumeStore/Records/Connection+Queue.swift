@@ -112,7 +112,7 @@ extension Connection {
         let found = place.found
         guard let now = found.stamp, !job.isInPlace || path != job.destination else { return false }
         let record = try delivered(at: path)
-        var own = record?.url == job.url ? record?.own(now, for: job.url)?.stamp : nil
+        var own = record?.url == job.url ? record?.own(now, at: place, for: job.url)?.stamp : nil
         if own == nil {
             let sql = "SELECT file FROM queued WHERE queue = ? AND key = ? AND destination = ?"
             own = try first(sql, queue, job.key, path) { $0.text(0) }.flatMap(DeliveredFile.init(stored:))?.stamp
