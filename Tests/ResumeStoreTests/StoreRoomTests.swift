@@ -126,7 +126,7 @@ struct StoreRoomTests {
             for (length, code) in cases {
                 let transfer = try await Self.open("new", in: store)
                 let error = await #expect(throws: StoreError.self) { try await Self.announce(length, to: transfer) }
-                #expect(error?.code == code && error?.message.contains("the limit of 3000000 bytes") == true)
+                #expect(error?.code == code && error?.message.contains("may hold only 3000000 bytes") == true)
                 try await transfer.close()
             }
             #expect(try await CollectorTests.names(store) == ["a"])
