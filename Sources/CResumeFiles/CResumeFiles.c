@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -209,23 +211,36 @@ ssize_t resume_files_origin_url(int descriptor, char *buffer, size_t size) {
 #endif
 }
 
-int resume_files_is_zero(const void *bytes, size_t count) {
-    const char *first = bytes;
-    return count == 0 || (first[0] == 0 && memcmp(first, first + 1, count - 1) == 0);
-}
-
-int resume_files_spawn_flags(
-    posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, short flags) {
+int resume_files_spawn(pid_t *process, char *const words[], char *const variables[], int input, int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, changed;
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    int failure = 0;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, input, 0);
 #if defined(__APPLE__)
-    posix_spawn_file_actions_addinherit_np(actions, 2);
-    return posix_spawnattr_setflags(attributes, flags | POSIX_SPAWN_CLOEXEC_DEFAULT);
+    posix_spawn_file_actions_addinherit_np(&actions, 2);
+    flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
 #elif defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    int failure = posix_spawn_file_actions_addclosefrom_np(actions, 3);
-    return failure ? failure : posix_spawnattr_setflags(attributes, flags);
+    failure = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
 #else
     // Descriptors that other threads open from now on are opened with O_CLOEXEC.
     for (int descriptor = 3; descriptor < getdtablesize(); descriptor++)
-        if (fcntl(descriptor, F_GETFD) >= 0) posix_spawn_file_actions_addclose(actions, descriptor);
-    return posix_spawnattr_setflags(attributes, flags);
+        if (fcntl(descriptor, F_GETFD) >= 0) posix_spawn_file_actions_addclose(&actions, descriptor);
 #endif
+    sigemptyset(&none);
+    sigemptyset(&changed);
+    sigaddset(&changed, SIGPIPE);
+    sigaddset(&changed, SIGINT);
+    sigaddset(&changed, SIGTERM);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &changed);
+    posix_spawnattr_setflags(&attributes, flags);
+    if (!failure) failure = posix_spawnp(process, words[0], &actions, &attributes, words, variables);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return failure;
 }

@@ -1,5 +1,4 @@
-// Parts of sqlite3.h that Swift cannot import: variadic functions, pointer constants, and the extended result codes,
-// which are defined as expressions.
+// Parts of sqlite3.h that Swift cannot import: variadic functions and pointer constants.
 #ifndef CRESUMESQLITE_SHIM_H
 #define CRESUMESQLITE_SHIM_H
 
@@ -17,10 +16,5 @@ static inline int resume_sqlite3_bind_text(sqlite3_stmt *statement, int index, c
 static inline int resume_sqlite3_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 size) {
     return sqlite3_bind_blob64(statement, index, bytes, size, SQLITE_TRANSIENT);
 }
-
-enum {
-    RESUME_SQLITE_BUSY_SNAPSHOT = SQLITE_BUSY_SNAPSHOT,
-    RESUME_SQLITE_CONSTRAINT_UNIQUE = SQLITE_CONSTRAINT_UNIQUE,
-};
 
 #endif

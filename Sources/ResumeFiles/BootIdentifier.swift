@@ -7,14 +7,9 @@ package enum BootIdentifier {
         guard unsafe sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return unknown }
         return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #else
-        // Read directly, since OpenFile's rules are for files of the store and not for this file of the kernel.
-        let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return unknown }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = unsafe read(descriptor, &bytes, bytes.count)
-        guard count >= 36 else { return unknown }
-        return String(decoding: bytes[..<36], as: UTF8.self)
+        let bytes = try? OpenFile("/proc/sys/kernel/random/boot_id", flags: O_RDONLY).bytes(36)
+        guard let bytes, bytes.count == 36 else { return unknown }
+        return String(decoding: bytes, as: UTF8.self)
         #endif
     }()
 

@@ -12,9 +12,10 @@ package enum Checksum {
 
 extension OpenFile {
     /// Computes the checksum of a range; nil if the file is shorter.
-    package func checksum(
-        of range: Range<Int64>, _ buffer: UnsafeMutableRawBufferPointer
-    ) throws(SystemError) -> UInt32? {
+    package func checksum(of range: Range<Int64>) throws(SystemError) -> UInt32? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Int(min(256 << 10, range.upperBound - range.lowerBound)), alignment: 64)
+        defer { unsafe buffer.deallocate() }
         var checksum: UInt32 = 0
         var offset = range.lowerBound
         while offset < range.upperBound {

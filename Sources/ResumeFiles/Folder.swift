@@ -170,13 +170,16 @@ package struct FileStatus: Sendable, Equatable {
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
         #if canImport(Darwin)
-        let (time, change) = (status.st_mtimespec, status.st_ctimespec)
+        let time = status.st_mtimespec
+        let change = status.st_ctimespec
         #else
-        let (time, change) = (status.st_mtim, status.st_ctim)
+        let time = status.st_mtim
+        let change = status.st_ctim
         #endif
         // Any owner of a file can set any time.
         modifiedAt = Int64(clamping: Int128(time.tv_sec) * 1000 + Int128(time.tv_nsec) / 1_000_000)
-        (modified, changed) = (Self.nanoseconds(time), Self.nanoseconds(change))
+        modified = Self.nanoseconds(time)
+        changed = Self.nanoseconds(change)
     }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {

@@ -22,25 +22,6 @@ extension OpenFile {
         }
     }
 
-    /// Whether the first bytes of two files are equal.
-    package func hasSameBytes(as other: OpenFile, length: Int64) throws(SystemError) -> Bool {
-        let size = 1 << 18
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * size, alignment: 16)
-        defer { unsafe buffer.deallocate() }
-        var done: Int64 = 0
-        while done < length {
-            let wanted = Int(min(Int64(size), length - done))
-            let mine = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            let others = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[size..<size + wanted])
-            guard try unsafe read(into: mine, at: done) == wanted,
-                try unsafe other.read(into: others, at: done) == wanted,
-                unsafe mine.elementsEqual(others)
-            else { return false }
-            done += Int64(wanted)
-        }
-        return true
-    }
-
     /// Copies a range to the same offsets of another file, sharing blocks if the file system supports it.
     package func copy(_ range: Range<Int64>, to target: OpenFile) throws(SystemError) {
         var done = range.lowerBound
@@ -67,17 +48,12 @@ extension OpenFile {
     }
 
     private func copyThroughMemory(to target: OpenFile, from start: Int64, upTo length: Int64) throws(SystemError) {
-        guard start < length else { return }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-        defer { unsafe buffer.deallocate() }
-        var done = start
-        while done < length {
-            let wanted = Int(min(Int64(buffer.count), length - done))
-            let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: done)
-            guard count > 0 else { throw SystemError(number: EIO, call: "read", path: path) }
-            let part = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            try target.write(part, at: done)
-            done += Int64(count)
+        let size: Int64 = 1 << 20
+        for start in stride(from: start, to: length, by: Int(size)) {
+            let wanted = Int(min(size, length - start))
+            let part = try bytes(wanted, at: start)
+            guard part.count == wanted else { throw SystemError(number: EIO, call: "read", path: path) }
+            try target.write(unsafe part.span.bytes, at: start)
         }
     }
 }

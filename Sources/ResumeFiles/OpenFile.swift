@@ -70,6 +70,14 @@ package final class OpenFile: Sendable {
         return count
     }
 
+    /// Reads bytes at an offset; fewer if the file ends.
+    package func bytes(_ count: Int, at offset: Int64 = 0) throws(SystemError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+        defer { unsafe buffer.deallocate() }
+        let read = try unsafe read(into: buffer, at: offset)
+        return unsafe Array(buffer[..<read])
+    }
+
     /// Makes the file's data survive a power failure.
     ///
     /// After an error, nothing written since the last successful call may be relied on: Linux marks the pages clean,

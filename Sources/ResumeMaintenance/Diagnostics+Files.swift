@@ -27,11 +27,13 @@ extension Diagnostics {
             let problem = "\(error.description). Move \(path)/blobs away; partial downloads then restart."
             checks.append(Check(name: "blobs folder", value: "cannot be opened", problem: problem))
         }
-        let rebuildLinks = (try? StoreFolder.rebuildLinks(in: root))?.count ?? 0
         let problems = StoreFolder.fileNames.compactMap { name -> String? in
             guard let status = try? root.status(of: name) else { return nil }
-            let links = name == StoreFolder.databaseName ? 1 + rebuildLinks : 1
-            return problem(of: status, links: links, at: "\(path)/\(name)", in: path)
+            if let objection = try? StoreFolder.objection(toFile: name, status, in: root, of: path) {
+                return objection.description
+            }
+            guard status.permissions & 0o077 != 0 else { return nil }
+            return "other users can access \(path)/\(name). Run 'chmod 600 \(ShellWord.quoted("\(path)/\(name)"))'."
         }
         let text = problems.isEmpty ? nil : problems.joined(separator: " ")
         checks.append(Check(name: "files", value: value(problems.count), problem: text))
@@ -58,14 +60,6 @@ extension Diagnostics {
         }
     }
 
-    private static func problem(of status: FileStatus, links: Int, at path: String, in store: String) -> String? {
-        if let objection = StoreFolder.objection(toFile: status, links: links, at: path, of: store) {
-            return objection.description
-        }
-        guard status.permissions & 0o077 != 0 else { return nil }
-        return "other users can access \(path). Run 'chmod 600 \(ShellWord.quoted(path))'."
-    }
-
     fileprivate static func value(_ problems: Int, ok: String = "ok") -> String {
         problems == 0 ? ok : problems == 1 ? "1 problem" : "\(problems) problems"
     }
@@ -74,13 +68,13 @@ extension Diagnostics {
 extension DownloadStore {
     /// Checks the database, its rows and the blobs for consistency; one check for each.
     func diagnoseContent() async throws -> [Diagnostics.Check] {
-        var damage = Problems()
-        var odd = Problems()
+        var damage: (count: Int, first: Finding?) = (0, nil)
+        var odd = damage
         try await verify(readsBytes: false) { finding in
             switch finding.kind {
-            case .database: damage.add(finding)
+            case .database: damage = (damage.count + 1, damage.first ?? finding)
             case .orphan: break
-            default: odd.add(finding)
+            default: odd = (odd.count + 1, odd.first ?? finding)
             }
         }
         let (unreadable, rows) = try await survey { connection in
@@ -101,16 +95,5 @@ extension DownloadStore {
                 problem: odd.first.map { "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail)." },
                 remedy: .repair),
         ]
-    }
-}
-
-/// The number of problems of one kind, and the first of them.
-private struct Problems {
-    var count = 0
-    var first: Finding?
-
-    mutating func add(_ finding: Finding) {
-        count += 1
-        first = first ?? finding
     }
 }

@@ -43,10 +43,11 @@ extension Rebuild {
         try Schema.create(connection)
         // Tables are read without them, and only the tables fit one page.
         try connection.forgetIndices()
-        var page = [UInt8](repeating: 0, count: Int(Schema.pageSize))
-        _ = try unsafe page.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }
+        var page = try file.bytes(Int(Schema.pageSize))
         // A leaf of the schema's tree: it refers to no other page.
-        guard page[100] == 0x0D else { throw StoreError(.database, "the tables of the schema do not fit one page") }
+        guard page.count == Schema.pageSize, page[100] == 0x0D else {
+            throw StoreError(.database, "the tables of the schema do not fit one page")
+        }
         // Without a page count, SQLite uses the file's size.
         page.replaceSubrange(28..<32, with: [0, 0, 0, 0])
         try removeDatabase(name)

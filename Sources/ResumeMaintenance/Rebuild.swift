@@ -52,7 +52,7 @@ struct Rebuild {
     }
 
     func run() throws -> RebuildReport {
-        let presence = try Presence(alone: folder)
+        let presence = try Presence(in: folder, isAlone: true)
         defer { withExtendedLifetime(presence) {} }
         try folder.requireOwnFiles()
         let lock = try StoreLock(writersIn: folder.root)
@@ -70,7 +70,11 @@ struct Rebuild {
             // The reserve is filled again when the store is opened.
             folder.giveUpReserve()
             let salvaged = try salvage()
-            let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks, &report) }, &report)
+            let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks) })
+            report.saved = kept.map(\.entry.key).sorted()
+            report.savedBytes = kept.reduce(0) { $0.addingSaturating($1.entry.receivedBytes) }
+            let ids = Set(kept.map(\.entry.id))
+            report.lost = salvaged.entries.map(\.entry).filter { !ids.contains($0.id) }.map(\.key)
             report.lost += salvaged.unread.subtracting(report.saved).sorted()
             do {
                 try makeDatabase(kept, salvaged)
@@ -96,8 +100,6 @@ struct Rebuild {
             // Rows of an older version are checked after the migration.
             guard try version < Schema.version || connection.unreadableRows() == 0 else { return false }
             return try connection.text("PRAGMA integrity_check(1)") == "ok"
-        } catch let error as StoreError where error.code == .newerStore {
-            throw error
         } catch let error as StoreError where error.code == .notAStore {
             guard try isOwn() else { throw error }
             return false
@@ -127,10 +129,8 @@ struct Rebuild {
     /// SQLite opens databases with a higher version as read-only.
     private func hasKnownFormat() throws -> Bool {
         guard try folder.root.status(of: StoreFolder.databaseName) != nil else { return true }
-        var versions: [UInt8] = [1, 1]
         let file = try OpenFile(StoreFolder.databaseName, in: folder.root.file, flags: O_RDONLY)
-        _ = try unsafe versions.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 18) }
-        return versions.allSatisfy { $0 <= 2 }
+        return try file.bytes(2, at: 18).allSatisfy { $0 <= 2 }
     }
 
     /// Creates a new database next to the old one and flushes it to disk before it replaces that.
@@ -148,7 +148,7 @@ struct Rebuild {
                 let id = try connection.queue(named: queue.name)
                 for var request in queue.requests {
                     // A new number is assigned.
-                    request.id = nil
+                    request.id = 0
                     _ = try connection.setQueued(request, in: id)
                 }
             }
@@ -172,13 +172,8 @@ struct Rebuild {
                 guard try folder.root.status(of: name)?.size ?? 0 == 0 else { continue }
                 try aside.move(name, to: folder.root)
             }
-            for part in try StoreFolder.blobFolders(in: aside) {
-                guard let source = try StoreFolder.blobFolder(part, in: aside) else { continue }
-                try moveBlobs(part, from: source, into: folder.blobs) { name in
-                    try folder.status(of: name) == nil
-                }
-                if let part { try? aside.removeFolder(part) }
-            }
+            try moveBlobs(from: aside, into: folder.blobs) { try folder.status(of: $0) == nil }
+            for case let part? in try StoreFolder.blobFolders(in: aside) { try? aside.removeFolder(part) }
             for changed in [folder.root, folder.blobs, aside] { try changed.file.synchronize() }
             // Removed last, since it indicates that there are files to move back.
             try aside.remove(StoreFolder.databaseName)
@@ -187,20 +182,25 @@ struct Rebuild {
         }
     }
 
-    /// Moves blobs from a folder of blobs to the one with the same name in another place.
+    /// Moves blobs to the folders with the same names in another place.
     ///
     /// - Returns: The number of moved blobs.
     @discardableResult
     private func moveBlobs(
-        _ part: String?, from source: Folder, into place: Folder, where isMoved: (BlobName) throws -> Bool
+        from source: Folder, into place: Folder, where isMoved: (BlobName) throws -> Bool
     ) throws -> Int {
-        let names = try source.names().compactMap { BlobName(fileName: $0, in: part) }.filter(isMoved)
-        if names.isEmpty { return 0 }
-        if let part { try Folder.create(part, in: place) }
-        let target = try part.map { try Folder($0, in: place) } ?? place
-        for name in names { try source.move(name.fileName, to: target) }
-        for changed in [target, source] { try changed.file.synchronize() }
-        return names.count
+        var count = 0
+        for part in try StoreFolder.blobFolders(in: source) {
+            guard let old = try StoreFolder.blobFolder(part, in: source) else { continue }
+            let names = try old.names().compactMap { BlobName(fileName: $0, in: part) }.filter(isMoved)
+            if names.isEmpty { continue }
+            if let part { try Folder.create(part, in: place) }
+            let new = try part.map { try Folder($0, in: place) } ?? place
+            for name in names { try old.move(name.fileName, to: new) }
+            for changed in [new, old] { try changed.file.synchronize() }
+            count += names.count
+        }
+        return count
     }
 
     /// Keeps the old database under another name, and replaces it with the new one.
@@ -211,10 +211,7 @@ struct Rebuild {
         if try folder.root.status(of: StoreFolder.databaseName) != nil {
             try folder.root.link(StoreFolder.databaseName, to: aside)
         }
-        for part in try StoreFolder.blobFolders(in: folder.blobs) {
-            guard let source = try StoreFolder.blobFolder(part, in: folder.blobs) else { continue }
-            report.asideBlobs += try moveBlobs(part, from: source, into: aside) { !kept.contains($0.path) }
-        }
+        report.asideBlobs = try moveBlobs(from: folder.blobs, into: aside) { !kept.contains($0.path) }
         try aside.file.synchronize()
         // Log and journal are moved last: they must never be next to a database they do not belong to. Until the new
         // database has replaced the old one, no one else opens the store.

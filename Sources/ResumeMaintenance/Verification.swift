@@ -93,7 +93,7 @@ extension DownloadStore {
         try await lastingOrphans(removing: repairing) { orphan in
             onFinding(
                 Finding(
-                    kind: .orphan, key: nil, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
+                    kind: .orphan, detail: "\(orphan.name.path), \(orphan.bytes) bytes on disk",
                     isRepaired: repairing))
         }
         let last = try await totalsFindings(repairing: repairing)
@@ -121,7 +121,7 @@ extension DownloadStore {
         try await survey { connection in
             try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }
                 .filter { $0 != "ok" }
-                .map { Finding(kind: .database, key: nil, detail: $0, isRepaired: false) }
+                .map { Finding(kind: .database, detail: $0, isRepaired: false) }
         }
     }
 
@@ -185,7 +185,7 @@ extension DownloadStore {
         let count = try await unreadableRows(removing: repairing)
         guard count > 0 else { return [] }
         let detail = "\(count) row\(count == 1 ? "" : "s") that no download uses, or with impossible values"
-        return [Finding(kind: .rows, key: nil, detail: detail, isRepaired: repairing)]
+        return [Finding(kind: .rows, detail: detail, isRepaired: repairing)]
     }
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
@@ -195,7 +195,7 @@ extension DownloadStore {
             ? "the sizes of \(entries) entries differ from those of their parts"
             : "the recorded total is \(stored.receivedBytes) bytes in \(stored.entries) entries, "
                 + "the rows have \(actual.receivedBytes) in \(actual.entries)"
-        return [Finding(kind: .totals, key: nil, detail: detail, isRepaired: repairing)]
+        return [Finding(kind: .totals, detail: detail, isRepaired: repairing)]
     }
 }
 

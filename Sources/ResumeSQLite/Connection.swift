@@ -70,10 +70,7 @@ package struct Connection: ~Copyable {
             // A checkpoint on close would bypass the guard against the WAL-reset bug.
             (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
         ]
-        for (option, value) in switches {
-            let code = unsafe resume_sqlite3_config_flag(handle, option, value)
-            guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: nil) }
-        }
+        for (option, value) in switches { try set(option, to: value) }
         try execute(
             """
             PRAGMA synchronous = NORMAL;
@@ -91,15 +88,19 @@ package struct Connection: ~Copyable {
             """)
     }
 
+    private borrowing func set(_ option: Int32, to value: Int32) throws(SQLiteError) {
+        try check(unsafe resume_sqlite3_config_flag(handle, option, value))
+    }
+
+    private borrowing func check(_ code: Int32, sql: String? = nil) throws(SQLiteError) {
+        guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: sql) }
+    }
+
     /// Removes the rows of indices from the schema, but not their pages.
     ///
     /// This is for a database that is only read: its schema then fits fewer pages.
     package borrowing func forgetIndices() throws(SQLiteError) {
-        func setDefensive(_ value: Int32) throws(SQLiteError) {
-            let code = unsafe resume_sqlite3_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, value)
-            guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: nil) }
-        }
-        try setDefensive(0)
+        try set(SQLITE_DBCONFIG_DEFENSIVE, to: 0)
         try execute(
             """
             PRAGMA writable_schema = ON;
@@ -110,13 +111,12 @@ package struct Connection: ~Copyable {
             DROP TABLE kept;
             PRAGMA writable_schema = OFF;
             """)
-        try setDefensive(1)
+        try set(SQLITE_DBCONFIG_DEFENSIVE, to: 1)
     }
 
     /// Runs one or more statements without parameters and ignores their rows.
     package borrowing func execute(_ sql: String) throws(SQLiteError) {
-        let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: sql) }
+        try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil), sql: sql)
     }
 
     /// Runs a statement to completion and returns the number of changed rows.

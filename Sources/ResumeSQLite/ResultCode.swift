@@ -31,8 +31,6 @@ extension ResultCode {
     package static let permission = ResultCode(rawValue: SQLITE_PERM)
     /// The code `SQLITE_BUSY`.
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)
-    /// The code `SQLITE_BUSY_SNAPSHOT`.
-    package static let busySnapshot = ResultCode(rawValue: Int32(RESUME_SQLITE_BUSY_SNAPSHOT))
     /// The code `SQLITE_LOCKED`.
     package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
     /// The code `SQLITE_NOMEM`.
@@ -55,8 +53,6 @@ extension ResultCode {
     package static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
     /// The code `SQLITE_CONSTRAINT`.
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
-    /// The code `SQLITE_CONSTRAINT_UNIQUE`.
-    package static let constraintUnique = ResultCode(rawValue: Int32(RESUME_SQLITE_CONSTRAINT_UNIQUE))
     /// The code `SQLITE_MISUSE`.
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     /// The code `SQLITE_RANGE`.

@@ -2,6 +2,12 @@ import ResumeSQLite
 import TestSupport
 import Testing
 
+extension ResultCode {
+    /// The extended codes `SQLITE_BUSY_SNAPSHOT` and `SQLITE_CONSTRAINT_UNIQUE`.
+    fileprivate static let busySnapshot = ResultCode(rawValue: 517)
+    fileprivate static let constraintUnique = ResultCode(rawValue: 2067)
+}
+
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
     /// An empty database in a separate folder.

@@ -225,7 +225,7 @@ struct HostileTests {
 
             let queue = try await store.leaseQueue(named: "queue")
             let requests = ["a", "b"].map { name in
-                QueuedRequest(
+                Job(
                     key: name, url: TransferTests.url, destination: folder[name], state: .waiting, priority: 0,
                     isExclusive: false, position: 0, terms: nil)
             }

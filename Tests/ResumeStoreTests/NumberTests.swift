@@ -7,8 +7,8 @@ import Testing
 /// Row numbers that another program has set so high that SQLite assigns no further ones.
 @Suite(.timeLimit(.minutes(5)))
 struct NumberTests {
-    private static func request(_ name: String) -> QueuedRequest {
-        QueuedRequest(
+    private static func request(_ name: String) -> Job {
+        Job(
             key: name, url: TransferTests.url, destination: "/\(name)", state: .waiting, priority: 0,
             isExclusive: false,
             position: 0, terms: nil)

@@ -166,16 +166,16 @@ struct OpeningTests {
             let store = try await DownloadStore.open(at: folder["store"])
             let queue = try await store.leaseQueue(named: "queue")
             let expected = [
-                QueuedRequest(
+                Job(
                     id: 5, key: "http://127.0.0.1/a", url: "http://127.0.0.1/a", destination: "/a", state: .paused,
                     priority: 1, isExclusive: false, position: 7, terms: "{}"),
-                QueuedRequest(
+                Job(
                     id: 6, key: "http://127.0.0.1/b", url: "http://127.0.0.1/b", destination: "/b", state: .running,
                     priority: 0, isExclusive: true, position: -7, terms: nil),
             ]
             #expect(try await store.queued(in: queue) == expected)
             var added = expected[0]
-            (added.id, added.destination, added.state) = (nil, "/d", .failed)
+            (added.id, added.destination, added.state) = (0, "/d", .failed)
             added.failure = Reason(code: .init(rawValue: "status-404"), text: "not: there")
             #expect(try await store.record([added], removing: [], in: queue) == [10])
             added.id = 10

@@ -67,7 +67,7 @@ private struct Model {
     private var recorded: Int64 = Self.start
     private var blocks: [Int64: Block] = [:]
     private var committing: PartLedger.Commit?
-    private var flushing: (flush: PartLedger.Flush, recorded: Int64)?
+    private var flushing: (flush: PartLedger.Commit, recorded: Int64)?
 
     private static let start: Int64 = 1000
 

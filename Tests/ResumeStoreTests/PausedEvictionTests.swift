@@ -12,10 +12,10 @@ struct PausedEvictionTests {
 
     /// Adds requests for some downloads to a queue.
     private static func queue(
-        _ names: [String], state: QueuedRequest.State = .paused, in store: DownloadStore, _ lease: QueueLease
+        _ names: [String], state: Job.State = .paused, in store: DownloadStore, _ lease: QueueLease
     ) async throws {
         let requests = names.map { name in
-            QueuedRequest(
+            Job(
                 key: key(name), url: key(name), destination: "/\(name)", state: state, priority: 0, isExclusive: false,
                 position: 0, terms: nil,
                 failure: state == .failed ? Reason(code: .init(rawValue: "status-404"), text: "no") : nil)
@@ -39,8 +39,8 @@ struct PausedEvictionTests {
 
     @Test(
         "Downloads that a queue will resume are evicted after everything else, with a separate reason",
-        arguments: [QueuedRequest.State.paused, .waiting, .running])
-    func order(state: QueuedRequest.State) async throws {
+        arguments: [Job.State.paused, .waiting, .running])
+    func order(state: Job.State) async throws {
         try await Self.withStore { store, lease, _ in
             try await Self.queue(["a", "c"], state: state, in: store, lease)
             let dry = try await store.collect(maximumSize: 100_000, dryRun: true)

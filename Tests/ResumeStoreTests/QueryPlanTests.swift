@@ -31,7 +31,14 @@ struct QueryPlanTests {
             }
             let bounded = EntryQuery(order: .use, isReversed: true, state: .complete, usedBefore: 1)
             statements += [true, false].map { PageStatement(bounded, isFirst: $0).sql }
-            statements += [CandidateCursor.Order.use(until: 1), .creation].map { CandidateCursor.sql($0) }
+            for query in [
+                EntryQuery(order: .use, usedBefore: 1, isUnpinned: true), EntryQuery(order: .use, isUnpinned: true),
+                EntryQuery(order: .creation, isUnpinned: true),
+            ] {
+                statements += [true, false].map {
+                    PageStatement(query, isFirst: $0, adding: Connection.candidateColumns).sql
+                }
+            }
             statements += [Connection.knownBlob, Connection.entryByKey("id"), Connection.chunksOfEntry()]
             for sql in statements {
                 let plan = try Self.plan(sql, connection)

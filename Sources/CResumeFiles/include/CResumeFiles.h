@@ -2,7 +2,6 @@
 #ifndef CRESUMEFILES_H
 #define CRESUMEFILES_H
 
-#include <spawn.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,10 +39,10 @@ ssize_t resume_files_copy_range(int source, int target, int64_t offset, size_t l
 /// Makes a pipe that other programs do not inherit. Returns -1 with `errno` set on failure.
 int resume_files_pipe(int ends[2]);
 
-/// Sets the flags of a program to be started, which inherits the descriptors 0 to 2 only: call it after the actions that
-/// set these. Returns 0, or the number of an error.
-int resume_files_spawn_flags(
-    posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, short flags);
+/// Starts a program with a standard input and output. It inherits the descriptors 0 to 2 only, since libraries open
+/// sockets that would keep a server's connection open, and none of the signals that this program blocks or ignores.
+/// Returns 0, or the number of an error.
+int resume_files_spawn(pid_t *process, char *const words[], char *const variables[], int input, int output);
 
 /// Renames a file in a folder; fails with EEXIST if the new name is in use. If the file system does not support that, a
 /// second name is added and the old one is kept.
@@ -72,8 +71,5 @@ int resume_files_next_data(int descriptor, int64_t offset, int64_t *start, int64
 /// Reads the extended attribute in which other programs record the URL of a file. Returns its length, -1 if there is
 /// none.
 ssize_t resume_files_origin_url(int descriptor, char *buffer, size_t size);
-
-/// Whether all bytes are zero; 1 for none.
-int resume_files_is_zero(const void *bytes, size_t count);
 
 #endif

@@ -14,15 +14,15 @@ struct AxelState: Sendable, Hashable {
     init?(_ bytes: [UInt8]) {
         // The number of connections has 16 bits, formerly 32.
         for width in [2, 4] {
-            guard let count = Self.number(bytes, 0, width), count > 0, count <= 65_535,
+            guard let count = bytes.number(at: 0, count: width, isReversed: true), count > 0, count <= 65_535,
                 bytes.count == width + 8 + 16 * Int(count)
             else { continue }
             var missing: [Range<Int64>] = []
             var end: Int64 = 0
             for index in 0..<Int(count) {
                 let place = width + 8 + 16 * index
-                guard let position = Self.number(bytes, place, 8), let last = Self.number(bytes, place + 8, 8),
-                    last < Int64.max
+                guard let position = bytes.number(at: place, count: 8, isReversed: true),
+                    let last = bytes.number(at: place + 8, count: 8, isReversed: true), last < Int64.max
                 else { return nil }
                 end = max(end, last)
                 // In some releases the end is the last byte, in others the byte after it.
@@ -32,9 +32,5 @@ struct AxelState: Sendable, Hashable {
             return
         }
         return nil
-    }
-
-    private static func number(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> Int64? {
-        bytes.number(at: offset, count: count, isReversed: true)
     }
 }

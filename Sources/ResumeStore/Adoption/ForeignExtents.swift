@@ -61,19 +61,12 @@ enum ForeignExtents {
 
     /// Returns runs of zeros that consist of whole units.
     private static func zeros(in file: OpenFile, _ range: Range<Int64>) throws(SystemError) -> [Range<Int64>] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(unit), alignment: 16)
-        defer { unsafe buffer.deallocate() }
         var runs: [Range<Int64>] = []
-        var position = range.lowerBound
-        while position < range.upperBound {
-            let wanted = Int(min(unit, range.upperBound - position))
-            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            guard try unsafe file.read(into: part, at: position) == wanted else { break }
-            let next = position + Int64(wanted)
-            if unsafe resume_files_is_zero(part.baseAddress, part.count) != 0 {
-                runs.append(joining: position..<next)
-            }
-            position = next
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(unit)) {
+            let end = min(start + unit, range.upperBound)
+            let part = try file.bytes(Int(end - start), at: start)
+            guard part.count == Int(end - start) else { break }
+            if part.allSatisfy({ $0 == 0 }) { runs.append(joining: start..<end) }
         }
         return runs
     }

@@ -84,19 +84,26 @@ package struct ForeignPartial: Sendable, Hashable {
             }
             // What the control file claims of a hole was never written.
             let written = RangeSet(ForeignExtents.data(in: file, upTo: size))
-            (total, ranges) = (control.totalLength, Array(written.intersection(RangeSet(control.finished)).ranges))
+            total = control.totalLength
+            ranges = Array(written.intersection(RangeSet(control.finished)).ranges)
         case .axel:
             guard let state = AxelState(try Self.bytes(of: "\(path).st", upTo: AxelState.longest)) else {
                 throw Self.unreadable("\(path).st")
             }
-            (total, ranges) = (nil, state.finished)
+            total = nil
+            ranges = state.finished
         default:
             (total, ranges) = (nil, try ForeignExtents.written(in: file, upTo: size))
         }
         // What the control file claims beyond the end of the file is not there.
         ranges = ForeignExtents.trusted(ranges, upTo: min(size, total ?? size), piecewise: name.program != .aria2)
-        (self.path, program, self.ranges, totalBytes) = (path, name.program, ranges, total)
-        (digest, identity, self.size) = (name.digest, status.identity, size)
+        self.path = path
+        program = name.program
+        self.ranges = ranges
+        totalBytes = total
+        digest = name.digest
+        identity = status.identity
+        self.size = size
         url = Self.url(of: file)
     }
 
@@ -114,8 +121,9 @@ package struct ForeignPartial: Sendable, Hashable {
     /// Returns the partial file of Firefox: `NAME.XXXXXXXX.EXTENSION.part`, beside an empty file with the final name.
     private static func ofFirefox(_ destination: String) -> String? {
         guard (try? OpenFile(destination, flags: O_RDONLY).status())?.size == 0 else { return nil }
-        let slash = destination.lastIndex(of: "/").map { destination.index(after: $0) } ?? destination.startIndex
-        let (folder, name) = (destination[..<slash], destination[slash...])
+        let start = Destination.startOfName(in: destination)
+        let folder = destination[..<start]
+        let name = destination[start...]
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         let end = "\(name[dot...]).part"
         let names = (try? Folder(folder.isEmpty ? "." : String(folder)).names()) ?? []
@@ -140,9 +148,7 @@ package struct ForeignPartial: Sendable, Hashable {
         let file = try OpenFile(path, flags: O_RDONLY)
         let size = try file.status().size
         guard size <= Int64(longest) else { throw unreadable(path) }
-        var bytes = [UInt8](repeating: 0, count: Int(size))
-        let count = try unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }
-        return Array(bytes.prefix(count))
+        return try file.bytes(Int(size))
     }
 
     private static func url(of file: OpenFile) -> DownloadURL? {

@@ -1,7 +1,6 @@
 internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
-internal import Synchronization
 
 /// Takes over bytes that another program has received.
 extension Transfer {
@@ -48,57 +47,38 @@ extension Transfer {
         agreedSamples: Int64?
     ) async throws {
         try claim()
-        let (store, held) = (try store, ranges.reduce(Int64(0)) { $0.addingSaturating($1.upperBound &- $1.lowerBound) })
+        let held = ranges.reduce(Int64(0)) { $0.addingSaturating($1.upperBound &- $1.lowerBound) }
         try await store.makeRoom(forCopy: held)
-        try? await sync.finish()
-        let (old, id, key) = (entry.generation, entry.id, entry.key)
-        let (requester, url) = (requester(for: representation), caller.url.redacted)
-        let reason = Reason.adopted(held, from: foreign)
-        let blocks = Mutex<[Block]>([])
-        let (file, taken): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
+        try await rewrite(
+            with: representation, because: .adopted(held, from: foreign), replacing: 0, bytes: held, holding: ranges,
+            agreedSamples: agreedSamples, mayGrow: false
+        ) { file in
             for range in ranges { try source.copy(range, to: file) }
             try file.synchronizeData()
-            let found = try ranges.flatMap { range throws(SystemError) in try file.blocks(in: range) }
-            blocks.withLock { $0 = found }
-        }) { name in
-            let blocks = blocks.withLock { $0 }
-            return try await store.write(durability: .power) { connection in
-                let now = WallClock.milliseconds
-                let abandoned = try connection.startOver(
-                    id: id, generation: old, with: representation, for: requester, url: url,
-                    length: representation.completeLength, blob: name, grows: false, now: now)
-                guard let abandoned, let begun = try connection.entry(id: id) else { return nil }
-                try connection.adopt(ranges, in: name, as: begun, blocks, agreedSamples: agreedSamples)
-                try connection.record(Event(key: key, at: now, kind: .started, reason: reason, bytes: held))
-                return Rewritten(abandoned: abandoned, entry: try connection.entry(id: id))
-            }
         }
-        guard let taken else { throw StoreError.superseded }
-        KillPoint.reached(.startedOver)
-        try take(taken.entry)
-        begin(with: file)
-        (isSpliced, access) = (nil, .granted)
+        isSpliced = nil
+        access = .granted
         readable.grant()
         try await noteDestination()
-        try store.removeBlobs(taken.abandoned)
     }
 }
 
 extension Connection {
     /// Records the copied parts of an entry that has just been started over.
-    fileprivate borrowing func adopt(
-        _ ranges: [Range<Int64>], in blob: BlobName, as entry: Entry, _ blocks: [Block], agreedSamples: Int64?
-    ) throws {
+    borrowing func adopt(
+        _ ranges: [Range<Int64>], as entry: Entry, _ blocks: [Block], agreedSamples: Int64?
+    ) throws -> Entry {
         // The first part is where the next stream begins, even if it is empty.
         let first = ranges.first?.lowerBound == 0 ? [] : [0..<0 as Range<Int64>]
         let chunks = (first + ranges).map { range in
             let length = range.upperBound &- range.lowerBound
-            return Entry.Chunk(path: blob.path, offset: range.lowerBound, length: length, durable: length)
+            return Entry.Chunk(
+                path: entry.chunks[0].path, offset: range.lowerBound, length: length, durable: length)
         }
-        try setChunks(
-            chunks, of: entry.id, generation: entry.generation, plannedEnd: entry.representation?.completeLength)
+        try setChunks(chunks, of: entry.id, generation: entry.generation, plannedEnd: entry.totalBytes)
         for block in blocks { try insert(block, of: entry.id) }
         try run("UPDATE download SET adopted = ? WHERE id = ?", agreedSamples, entry.id)
+        return try self.entry(id: entry.id) ?? entry
     }
 }
 

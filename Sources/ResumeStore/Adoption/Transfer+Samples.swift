@@ -65,8 +65,13 @@ extension Transfer {
         let isConfirmed =
             comparesDigest && (isAnnounced || representation.isTagged(with: HTTPDigest(field: named)))
         let agreed = isConfirmed ? nil : Int64(agreedSamples)
-        let (id, generation, key, held) = (entry.id, entry.generation, entry.key, receivedBytes)
-        let (requester, proved, url) = (requester(for: representation), representation, caller.url.redacted)
+        let id = entry.id
+        let generation = entry.generation
+        let key = entry.key
+        let held = receivedBytes
+        let requester = requester(for: representation)
+        let proved = representation
+        let url = caller.url.redacted
         let isCurrent = try await disk?.write { connection in
             guard
                 try connection.prove(

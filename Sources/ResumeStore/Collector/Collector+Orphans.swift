@@ -30,21 +30,21 @@ extension DownloadStore {
         do {
             let folders = try StoreFolder.blobFolders(in: folder.blobs)
             let first = folders.firstIndex { BlobFolders.number($0) >= start } ?? 0
-            var position = first
-            repeat {
-                if let part = try StoreFolder.blobFolder(folders[position], in: folder.blobs) {
-                    let listing = try FolderListing(of: part)
-                    while case let names = listing.next(Self.batch), !names.isEmpty {
-                        seen += names.count
-                        let blobs = names.compactMap { BlobName(fileName: $0, in: folders[position]) }
-                        guard let orphans = try await orphans(among: blobs, removing: removing) else { return }
-                        if !orphans.isEmpty { try await found(orphans) }
-                        try Task.checkCancellation()
-                    }
+            for part in folders[first...] + folders[..<first] {
+                guard everywhere || seen < Self.looked else {
+                    next = BlobFolders.number(part)
+                    break
                 }
-                position = (position + 1) % folders.count
-            } while position != first && (everywhere || seen < Self.looked)
-            if position != first { next = BlobFolders.number(folders[position]) }
+                guard let open = try StoreFolder.blobFolder(part, in: folder.blobs) else { continue }
+                let listing = try FolderListing(of: open)
+                while case let names = listing.next(Removal.batch), !names.isEmpty {
+                    seen += names.count
+                    let blobs = names.compactMap { BlobName(fileName: $0, in: part) }
+                    guard let orphans = try await orphans(among: blobs, removing: removing) else { return }
+                    if !orphans.isEmpty { try await found(orphans) }
+                    try Task.checkCancellation()
+                }
+            }
         } catch let error as CancellationError {
             throw error
         } catch {

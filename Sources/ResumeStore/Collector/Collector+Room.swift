@@ -124,15 +124,18 @@ extension DownloadStore {
     /// Whether so many bytes may be removed, if any must be.
     private func canRemove(_ bytes: Int64) async throws -> Bool {
         if bytes <= 0 { return true }
+        return try await collect(removing: bytes, dryRun: true) >= bytes
+    }
+
+    private func collect(removing bytes: Int64, dryRun: Bool) async throws -> Int64 {
         let size = try await totals().receivedBytes.addingSaturating(-bytes)
-        return try await collect(maximumSize: max(size, 0), dryRun: true).freedBytes >= bytes
+        return try await collect(maximumSize: max(size, 0), dryRun: dryRun).freedBytes
     }
 
     /// Removes so many bytes, if possible.
     private func remove(_ bytes: Int64) async throws {
         let before = try freeSpace()
-        let size = try await totals().receivedBytes.addingSaturating(-bytes)
-        let freed = try await collect(maximumSize: max(size, 0)).freedBytes
+        let freed = try await collect(removing: bytes, dryRun: false)
         // XFS frees the blocks of a removed file a moment later.
         for _ in 0..<100 where freed > 0 {
             if try freeSpace() > before { break }

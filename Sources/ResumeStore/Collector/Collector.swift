@@ -25,29 +25,27 @@ extension DownloadStore {
         maximumSize: Int64? = nil, maximumAge: Duration? = nil, dryRun: Bool = false, comparesAll: Bool = false,
         onBatch: ((RemovalReport) -> Void)? = nil
     ) async throws -> RemovalReport {
-        let size = maximumSize ?? configuration.maximumSize
-        let age = (maximumAge ?? configuration.maximumAge).wholeSeconds
-        var report = RemovalReport()
+        let terms = EvictionTerms(
+            now: WallClock.milliseconds, age: (maximumAge ?? configuration.maximumAge).wholeSeconds,
+            grace: configuration.gracePeriod.wholeSeconds, rule: configuration.eviction)
+        var removal = try Removal(from: self, isDryRun: dryRun, onBatch: onBatch)
         do {
-            let terms = EvictionTerms(
-                now: WallClock.milliseconds, age: age, grace: configuration.gracePeriod.wholeSeconds,
-                rule: configuration.eviction)
-            try await evict(to: size, terms, dryRun: dryRun, everywhere: comparesAll, into: &report, onBatch)
+            try await removal.evict(to: maximumSize ?? configuration.maximumSize, terms, everywhere: comparesAll)
             try await orphanedBlobs(everywhere: comparesAll, removing: !dryRun) { orphans in
-                report.orphans += orphans.map { $0.name.path }
-                report.orphanBytes += orphans.reduce(0) { $0 + $1.bytes }
-                report.pass(to: onBatch)
+                removal.report.orphans += orphans.map { $0.name.path }
+                removal.report.orphanBytes += orphans.reduce(0) { $0 + $1.bytes }
+                removal.report.pass(to: onBatch)
             }
             if !dryRun {
                 folder.fillReserve()
                 try await compact()
             }
         } catch {
-            await tell(of: report, dryRun: dryRun)
+            await tell(of: removal.report, dryRun: dryRun)
             throw error
         }
-        await tell(of: report, dryRun: dryRun)
-        return report
+        await tell(of: removal.report, dryRun: dryRun)
+        return removal.report
     }
 
     func tell(of report: RemovalReport, dryRun: Bool = false) async {
@@ -55,80 +53,28 @@ extension DownloadStore {
         tell(report, totals)
     }
 
-    /// Removes expired entries and those that the server does not have, then the least recently used ones until the
-    /// total is at most `size`; those of jobs and paused ones only if that is not sufficient.
-    private func evict(
-        to size: Int64, _ terms: EvictionTerms, dryRun: Bool, everywhere: Bool, into report: inout RemovalReport,
-        _ onBatch: ((RemovalReport) -> Void)?
-    ) async throws {
-        var total = try await totals().receivedBytes
-        if total > size, !dryRun {
-            // Nothing is removed because of a wrong total.
-            try await repairSums()
-            total = try await totals().receivedBytes
-        }
-        if let end = terms.lastExpired {
-            var cursor = CandidateCursor(.use(until: end))
-            while let batch = try await candidates(&cursor) {
-                let chosen = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
-                if chosen.isEmpty { continue }
-                let freed = try await remove(chosen, because: .expired, kind: .evicted, dryRun: dryRun, into: &report)
-                total = total.addingSaturating(-freed)
-                report.pass(to: onBatch)
-            }
-        }
-        let freed = try await inspect(everywhere: everywhere, terms, dryRun: dryRun, into: &report, onBatch)
-        total = total.addingSaturating(-freed)
-        for group in EvictionRule.Group.allCases {
-            var cursor = CandidateCursor(.use(until: .max))
-            while total > size, let batch = try await candidates(&cursor) {
-                var rest = ArraySlice(
-                    batch.filter {
-                        $0.group == group && terms.permits($0) && terms.reason(for: $0) == nil
-                            && $0.entry.receivedBytes > 0
-                    })
-                while total > size, !rest.isEmpty {
-                    var chosen: [Entry] = []
-                    var excess = total - size
-                    while excess > 0, let next = rest.popFirst() {
-                        chosen.append(next.entry)
-                        excess -= next.entry.receivedBytes
-                    }
-                    // Entries in use are kept, and the next ones are tried: each iteration shortens the list.
-                    let freed = try await remove(
-                        chosen, because: group.reason, kind: .evicted, dryRun: dryRun, into: &report)
-                    total = total.addingSaturating(-freed)
-                    report.pass(to: onBatch)
-                }
-            }
-        }
-        guard total > size else { return }
-        report.pinned = try await read { connection in try connection.pinnedKeys(limit: 1000) }
-        report.pass(to: onBatch)
-    }
-
     /// Returns the next batch of entries; nil at the end.
-    func candidates(_ cursor: inout CandidateCursor) async throws -> [Candidate]? {
-        guard cursor.position != nil else { return nil }
+    func candidates(_ cursor: inout EntryCursor) async throws -> [Candidate]? {
+        if cursor.isAtEnd { return nil }
         let start = cursor
         let (batch, next) = try await read { connection in
             var cursor = start
-            return (try connection.candidates(&cursor, limit: Self.batch), cursor)
+            return (try connection.candidates(&cursor), cursor)
         }
         cursor = next
         let paused = try StoreError.wrapping { try folder.locksThere(.paused) }
         return batch.map { candidate in
+            var candidate = candidate
             // A row with an ID that cannot be locked was manipulated.
-            let isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
-            var known = candidate
-            known.isPaused = isPaused
-            return known
+            candidate.isPaused = candidate.isPaused || (try? paused?.isLocked(candidate.entry.id)) == true
+            return candidate
         }
     }
 
     /// Returns free pages to the file system and removes deleted data from the log.
     func compact() async throws {
-        let (lock, checkpointer) = (guardLock, checkpointer)
+        let lock = guardLock
+        let checkpointer = checkpointer
         do {
             var free = Int64.max
             while true {
@@ -150,14 +96,68 @@ extension DownloadStore {
     }
 }
 
+extension Removal {
+    /// Removes expired entries and those that the server does not have, then the least recently used ones until the
+    /// total is at most `size`; those of jobs and paused ones only if that is not sufficient.
+    fileprivate mutating func evict(to size: Int64, _ terms: EvictionTerms, everywhere: Bool) async throws {
+        var total = try await store.totals().receivedBytes
+        if total > size, !isDryRun {
+            // Nothing is removed because of a wrong total.
+            try await store.repairSums()
+            total = try await store.totals().receivedBytes
+        }
+        if let end = terms.expiryLimit {
+            var cursor = EntryCursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
+            while let batch = try await store.candidates(&cursor) {
+                let expired = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
+                try await remove(expired, because: .expired)
+            }
+        }
+        try await inspect(everywhere: everywhere, terms)
+        for group in EvictionRule.Group.allCases {
+            var cursor = EntryCursor(EntryQuery(order: .use, isUnpinned: true))
+            while total - freed > size, let batch = try await store.candidates(&cursor) {
+                var rest = ArraySlice(
+                    batch.filter {
+                        $0.group == group && terms.permits($0) && terms.reason(for: $0) == nil
+                            && $0.entry.receivedBytes > 0
+                    })
+                while total - freed > size, !rest.isEmpty {
+                    var chosen: [Entry] = []
+                    var excess = total - freed - size
+                    while excess > 0, let next = rest.popFirst() {
+                        chosen.append(next.entry)
+                        excess -= next.entry.receivedBytes
+                    }
+                    // Entries in use are kept, and the next ones are tried: each iteration shortens the list.
+                    try await remove(chosen, because: group.reason)
+                }
+            }
+        }
+        guard total - freed > size else { return }
+        report.pinned = try await store.read { connection in try connection.pinnedKeys(limit: 1000) }
+        report.pass(to: onBatch)
+    }
+}
+
 extension EvictionRule.Group {
     /// Why an entry is removed to make room.
     fileprivate var reason: Reason {
         switch self {
-        case .superseded: .outdatedOverBudget
-        case .unused: .overBudget
-        case .job: .jobOverBudget
-        case .paused: .pausedOverBudget
+        case .superseded:
+            Reason(
+                "outdated-over-budget", "room was needed, and newer data of the same download replaces this entry")
+        case .unused:
+            Reason(
+                "over-budget", "room was needed, and this entry was the least recently used")
+        case .job:
+            Reason(
+                "job-over-budget",
+                "room was needed and no others were left; a job that is not done was set back by these bytes")
+        case .paused:
+            Reason(
+                "paused-over-budget",
+                "room was needed and only paused downloads were left; this one was the least recently used")
         }
     }
 }
@@ -175,29 +175,25 @@ struct EvictionTerms: Sendable {
 
     /// Whether an entry may be removed, unless it is pinned or in use.
     func permits(_ candidate: Candidate) -> Bool {
-        let time = now.addingSaturating(candidate.entry.usedAt == .min ? .max : -candidate.entry.usedAt)
-        return rule.removes(candidate.group, unusedFor: time)
+        rule.removes(candidate.group, unusedFor: now - candidate.entry.usedAt)
     }
 
     /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
     func reason(for candidate: Candidate) -> Reason? {
         if candidate.isPaused || !permits(candidate) { return nil }
-        if isExpired(candidate.entry) { return .expired }
-        return candidate.entry.goneAt.map { isOver(grace, since: $0) } ?? false ? .gone : nil
+        // An entry from the future (the clock was set back) has not expired.
+        if let limit = limit(age), candidate.entry.usedAt < limit { return .expired }
+        if let limit = limit(grace), let goneAt = candidate.entry.goneAt, goneAt < limit { return .gone }
+        return nil
     }
 
-    /// The last use of the latest entry that has expired; nil if none can have.
-    var lastExpired: Int64? {
-        let (span, overflow) = age.multipliedReportingOverflow(by: 1000)
-        return overflow ? nil : now.addingSaturating(span == .min ? .max : -span).addingSaturating(-1)
-    }
+    /// The time before which an entry that has expired was last used; nil if none can have.
+    var expiryLimit: Int64? { limit(age) }
 
-    /// Whether an entry has expired; one from the future (the clock was set back) has not.
-    func isExpired(_ entry: Entry) -> Bool { isOver(age, since: entry.usedAt) }
-
-    private func isOver(_ seconds: Int64, since start: Int64) -> Bool {
+    /// The time that was a number of seconds ago; nil if that is too long ago.
+    private func limit(_ seconds: Int64) -> Int64? {
         let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        return !overflow && now - start > span
+        return overflow ? nil : now.addingSaturating(-span)
     }
 }
 
@@ -205,16 +201,6 @@ extension Reason {
     static let expired = Reason("expired", "not used for longer than the maximum age")
     static let gone = Reason(
         "gone", "the server has reported for some time that the file does not exist (404, 410)")
-    static let outdatedOverBudget = Reason(
-        "outdated-over-budget", "room was needed, and newer data of the same download replaces this entry")
-    static let overBudget = Reason(
-        "over-budget", "room was needed, and this entry was the least recently used")
-    static let jobOverBudget = Reason(
-        "job-over-budget",
-        "room was needed and no others were left; a job that is not done was set back by these bytes")
-    static let pausedOverBudget = Reason(
-        "paused-over-budget",
-        "room was needed and only paused downloads were left; this one was the least recently used")
     static let purged = Reason("purged", "removed on request")
 }
 

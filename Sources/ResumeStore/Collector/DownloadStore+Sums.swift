@@ -39,15 +39,7 @@ extension DownloadStore {
         let found = try await survey { connection in (try connection.totals(), try connection.sums()) }
         guard wrong > 0 || found.0 != found.1 else { return nil }
         if repairing {
-            try await write { connection in
-                let sums = try connection.sums()
-                // The row itself may be gone.
-                try connection.run(
-                    """
-                    INSERT INTO store (id, entries, received, created_at) VALUES (1, ?, ?, ?)
-                    ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, received = excluded.received
-                    """, sums.entries, sums.receivedBytes, WallClock.milliseconds)
-            }
+            try await write { connection in try connection.setTotals() }
         }
         return (found.0, found.1, wrong)
     }

@@ -85,18 +85,15 @@ public struct StoreError: Error, Sendable, Equatable {
         self.init(code, message, advice: "", cause: cause)
     }
 
-    /// Creates an error with advice.
-    package init(_ code: Code, _ message: String, advice: String, remedy: Remedy? = nil, cause: (any Error)? = nil) {
+    /// Creates an error with advice or a remedy.
+    package init(
+        _ code: Code, _ message: String, advice: String = "", remedy: Remedy? = nil, cause: (any Error)? = nil
+    ) {
         self.code = code
         self.message = message
         self.advice = advice
         self.remedy = remedy
         self.cause = cause
-    }
-
-    /// Creates an error with a remedy.
-    package init(_ code: Code, _ message: String, remedy: Remedy, cause: (any Error)? = nil) {
-        self.init(code, message, advice: "", remedy: remedy, cause: cause)
     }
 
     /// Compares the codes.
@@ -147,21 +144,15 @@ extension StoreError {
         case let error as SQLiteError where error.isClosed:
             self.init(.misuse, "the store is closed", advice: "Open it again, or close it later.")
         case let error as SQLiteError:
-            let code: Code =
+            let (code, remedy): (Code, Remedy?) =
                 switch error.code {
+                case .corrupt, .notADatabase: (.damaged, .rebuild)
                 // Rows written by this library satisfy every check, so others were not written by it.
-                case .corrupt, .notADatabase, .constraint: .damaged
-                case .full: .noSpace
-                case .busy, .locked: .busy
-                case .ioError, .cannotOpen, .readOnly: .io
-                default: .database
-                }
-            let remedy: Remedy? =
-                switch error.code {
-                case .corrupt, .notADatabase: .rebuild
-                case .constraint: .repair
-                case .full: .freeSpace
-                default: nil
+                case .constraint: (.damaged, .repair)
+                case .full: (.noSpace, .freeSpace)
+                case .busy, .locked: (.busy, nil)
+                case .ioError, .cannotOpen, .readOnly: (.io, nil)
+                default: (.database, nil)
                 }
             self.init(
                 code, "the store's database\(place) failed: \(error.message)", advice: error.advice, remedy: remedy,

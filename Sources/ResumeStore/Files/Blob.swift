@@ -58,9 +58,7 @@ extension StoreFolder {
             let file = try OpenFile(name.fileName, in: folder.file, flags: O_RDWR)
             return try file.status().kind == .regular ? file : nil
         } catch {
-            if error.isMissing || error.number == ELOOP || error.number == ENXIO || error.number == EISDIR {
-                return nil
-            }
+            if [ENOENT, ELOOP, ENXIO, EISDIR].contains(error.number) { return nil }
             throw error
         }
     }

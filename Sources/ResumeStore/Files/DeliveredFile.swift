@@ -79,7 +79,9 @@ extension DeliveredFile {
             word.first == "x" ? Hexadecimal.bytes(word.dropFirst()) : nil
         }
         stamp = FileStamp(size: size, modified: hasNumbers ? first : first.multipliedReportingOverflow(by: 1_000_000).0)
-        (deliveredAt, requester, entityTag) = (time, bytes(words[3]), bytes(words[4]))
+        deliveredAt = time
+        requester = bytes(words[3])
+        entityTag = bytes(words[4])
         lastModified = last == "-" ? nil : String(last)
         guard hasNumbers else { return }
         stamp.changed = numbers[1] == -1 ? nil : numbers[1]

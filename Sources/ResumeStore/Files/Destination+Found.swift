@@ -29,18 +29,19 @@ extension Destination {
         guard let file = try? await Blocking.run({ try OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) }) else {
             return nil
         }
-        var (hash, offset, isAtEnd) = (RunningHash(algorithm), Int64(0), false)
+        var hash = RunningHash(algorithm)
+        var offset = Int64(0)
+        var isAtEnd = false
         while !isAtEnd {
             try Task.checkCancellation()
             (hash, offset, isAtEnd) = try await Blocking.run { [hash, offset] in
-                var (hash, offset) = (hash, offset)
-                let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-                defer { unsafe buffer.deallocate() }
+                var hash = hash
+                var offset = offset
                 for _ in 0..<64 {
-                    let count = try unsafe file.read(into: buffer, at: offset)
-                    unsafe hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                    offset += Int64(count)
-                    if count < buffer.count { return (hash, offset, true) }
+                    let part = try file.bytes(1 << 18, at: offset)
+                    unsafe part.withUnsafeBytes { unsafe hash.update($0) }
+                    offset += Int64(part.count)
+                    if part.count < 1 << 18 { return (hash, offset, true) }
                 }
                 return (hash, offset, false)
             }
@@ -51,9 +52,7 @@ extension Destination {
     /// Returns the bytes of a range of the file; fewer if it is shorter.
     package func read(_ range: Range<Int64>) throws -> [UInt8] {
         let file = try StoreError.wrapping { try OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) }
-        var bytes = [UInt8](repeating: 0, count: Int(clamping: range.upperBound - range.lowerBound))
-        let count = try unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: range.lowerBound) }
-        return Array(bytes.prefix(count))
+        return try file.bytes(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
     }
 }
 

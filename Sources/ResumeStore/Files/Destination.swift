@@ -6,9 +6,9 @@ extension DownloadStore {
     /// The destination file of a download.
     package struct Destination: Sendable, Hashable {
         /// The folder.
-        let folder: String
+        package let folder: String
         /// The file's name in it.
-        let name: String
+        package let name: String
 
         /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
         package var replaces = true
@@ -20,23 +20,17 @@ extension DownloadStore {
         /// The complete path.
         package var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
-        /// Creates a destination and checks that files can be created in its folder; the name itself may be unusable.
-        ///
-        /// - Throws: ``StoreError`` with `destination`.
-        package init(checkingFolderOf path: String) throws {
-            try self.init(path)
-            try check { _ in }
-        }
-
         /// Creates a destination and checks, before anything is fetched, that it can be written.
         ///
-        /// - Parameter path: An absolute path, or one relative to the working directory.
+        /// - Parameters:
+        ///   - path: An absolute path, or one relative to the working directory.
+        ///   - checksName: Whether the name itself must be usable; otherwise only the folder.
         /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
         ///   is a link to something, that is not a regular file.
-        package init(checking path: String) throws {
+        package init(checking path: String, checksName: Bool = true) throws {
             try self.init(path)
             let destination = self
-            try check { try destination.requireReplaceable(in: $0) }
+            try check { if checksName { try destination.requireReplaceable(in: $0) } }
         }
 
         /// Returns the length of the file, or of the file that a link leads to; nil if there is none.

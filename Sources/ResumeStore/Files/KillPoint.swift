@@ -39,37 +39,30 @@ package enum KillPoint: Int, Sendable, CaseIterable {
     case promotionCommitted
 
     #if DEBUG
-    private static let armed = Atomic<Int>(0)
-    private static let countdown = Atomic<Int>(0)
-    private static let action = Mutex<(@Sendable () -> Void)?>(nil)
+    private static let armed = Mutex<(point: KillPoint, left: Int, action: @Sendable () -> Void)?>(nil)
 
-    /// Kills the process when the point is reached for the `occurrence`th time.
-    package static func arm(_ point: KillPoint, occurrence: Int = 1) {
-        countdown.store(occurrence, ordering: .sequentiallyConsistent)
-        armed.store(point.rawValue, ordering: .sequentiallyConsistent)
-    }
-
-    /// Runs a closure once at a point instead of killing the process, to simulate another process where locks do not
-    /// work.
-    package static func arm(_ point: KillPoint, occurrence: Int = 1, performing body: @escaping @Sendable () -> Void) {
-        action.withLock { $0 = body }
-        arm(point, occurrence: occurrence)
+    /// Kills the process when the point is reached for the `occurrence`th time, or runs a closure instead, to simulate
+    /// another process where locks do not work.
+    package static func arm(
+        _ point: KillPoint, occurrence: Int = 1, performing action: (@Sendable () -> Void)? = nil
+    ) {
+        armed.withLock { $0 = (point, occurrence, action ?? { _ = kill(getpid(), SIGKILL) }) }
     }
 
     /// Lets the process pass all points again.
-    package static func disarm() { armed.store(0, ordering: .sequentiallyConsistent) }
-
-    private static func strike() {
-        if let body = action.withLock({ $0 }) { body() } else { kill(getpid(), SIGKILL) }
-    }
+    package static func disarm() { armed.withLock { $0 = nil } }
     #endif
 
     /// Records that a point is reached.
     @inline(__always)
     static func reached(_ point: KillPoint) {
         #if DEBUG
-        guard armed.load(ordering: .relaxed) == point.rawValue else { return }
-        if countdown.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { strike() }
+        let action = armed.withLock { armed -> (@Sendable () -> Void)? in
+            guard armed?.point == point else { return nil }
+            armed?.left -= 1
+            return armed?.left == 0 ? armed?.action : nil
+        }
+        action?()
         #endif
     }
 }

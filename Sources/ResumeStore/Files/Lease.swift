@@ -2,25 +2,30 @@ internal import ResumeFiles
 internal import ResumeHTTP
 internal import Synchronization
 
-/// The exclusive right to use an entry: a kernel lock on the byte with the entry's ID as its offset, released with this
-/// object or when its process ends.
-final class Lease: Sendable {
+/// A kernel lock on the byte with an entry's ID as its offset, released with this object or when its process ends.
+package final class Lease: Sendable {
     let id: Int64
-    private let leases: LeaseTable
+    private let table: LockTable
+    private let waiters: LockTable
 
-    private init(id: Int64, leases: LeaseTable) {
+    private init?(_ id: Int64, of table: LockTable, exclusively: Bool, _ waiters: LockTable) throws {
+        guard try table.take(id, exclusively: exclusively) else { return nil }
         self.id = id
-        self.leases = leases
+        self.table = table
+        self.waiters = waiters
     }
 
-    deinit {
-        leases.giveBack(id)
-    }
+    deinit { table.giveBack(id) }
 
-    /// Takes the lease of an entry if it is available; otherwise nil.
+    /// Takes the exclusive right to use an entry if it is available; otherwise nil.
     static func take(_ id: Int64, in folder: StoreFolder) throws -> Lease? {
-        guard try folder.leases.take(id, in: folder) else { return nil }
-        return Lease(id: id, leases: folder.leases)
+        try Lease(id, of: folder.leases, exclusively: true, folder.waiters)
+    }
+
+    /// Indicates that a task uses an entry, or paused it and intends to continue: the collector removes such entries
+    /// last.
+    static func pausing(_ id: Int64, in folder: StoreFolder) throws -> Lease? {
+        try Lease(id, of: folder.paused, exclusively: false, folder.waiters)
     }
 
     /// Waits until the lease is available, without a timeout; it polls often enough to continue soon after the holder
@@ -54,58 +59,54 @@ final class Lease: Sendable {
     }
 
     /// Whether a task waits for this lease.
-    var isAwaited: Bool { leases.isAwaited(id) }
+    ///
+    /// If it is unknown, the blob is kept, which only needs disk space.
+    var isAwaited: Bool { (try? waiters.isLocked(id)) ?? true }
 }
 
-/// The leases of one open store.
+/// The locks of one open store in a lock file, which is opened with the first one.
 ///
-/// They share a descriptor, whose locks do not exclude each other, so the held ones are also recorded here.
-final class LeaseTable: Sendable {
+/// They share a descriptor, whose locks do not exclude each other, so the holders are also counted here.
+final class LockTable: Sendable {
     private struct State {
-        var held: Set<Int64> = []
-        var files: Files?
+        var locks: ByteLocks?
+        var holders: [Int64: Int] = [:]
     }
 
-    private struct Files {
-        let leases: ByteLocks
-        /// Only queried, never locked, since waiting tasks use separate descriptors.
-        let waiters: ByteLocks
-    }
-
+    private let open: @Sendable () throws -> ByteLocks
     private let state = Mutex(State())
 
-    fileprivate func take(_ id: Int64, in folder: StoreFolder) throws -> Bool {
-        let files = try state.withLock { state -> Files? in
-            guard !state.held.contains(id) else { return nil }
-            let files = try state.files ?? Files(leases: folder.locks(.leases), waiters: folder.locks(.waiters))
-            state.files = files
-            state.held.insert(id)
-            return files
-        }
-        guard let files else { return false }
-        do {
-            if try files.leases.tryLock(id) { return true }
-        } catch {
-            forget(id)
-            throw error
-        }
-        forget(id)
-        return false
+    init(_ file: StoreFolder.LockFile, in root: Folder) {
+        open = { try ByteLocks(file.rawValue, in: root, flags: O_RDWR | O_CREAT) }
     }
 
-    private func forget(_ id: Int64) {
-        state.withLock { _ = $0.held.remove(id) }
+    private func with<Result>(_ body: (ByteLocks, inout [Int64: Int]) throws -> Result) throws -> Result {
+        try state.withLock { state in
+            let locks = try state.locks ?? open()
+            state.locks = locks
+            return try body(locks, &state.holders)
+        }
+    }
+
+    fileprivate func take(_ id: Int64, exclusively: Bool) throws -> Bool {
+        try with { locks, holders in
+            let count = holders[id] ?? 0
+            guard try count == 0 ? locks.tryLock(id, exclusively: exclusively) : !exclusively else { return false }
+            holders[id] = count + 1
+            return true
+        }
     }
 
     fileprivate func giveBack(_ id: Int64) {
         // In a forked child the locks belong to the parent.
         guard !ForkedChild.isCurrent else { return }
-        state.withLock { $0.files }?.leases.unlock(id)
-        forget(id)
+        try? with { locks, holders in
+            guard let count = holders[id] else { return }
+            holders[id] = count > 1 ? count - 1 : nil
+            if count == 1 { locks.unlock(id) }
+        }
     }
 
-    fileprivate func isAwaited(_ id: Int64) -> Bool {
-        // If it is unknown, the blob is kept, which only needs disk space.
-        (try? state.withLock { $0.files }?.waiters.isLocked(id)) ?? true
-    }
+    /// Returns whether others have locked a byte.
+    fileprivate func isLocked(_ id: Int64) throws -> Bool { try with { locks, _ in try locks.isLocked(id) } }
 }

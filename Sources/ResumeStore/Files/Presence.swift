@@ -11,28 +11,22 @@ package struct Presence: Sendable {
 
     /// Indicates that the store is open, until ``end()`` or until this value is released.
     ///
-    /// - Throws: ``StoreError`` with `busy` while the store is being rebuilt; ``SystemError``.
-    init(in folder: StoreFolder) throws {
+    /// - Parameters:
+    ///   - folder: The store.
+    ///   - isAlone: Whether to prevent all others from opening it.
+    /// - Throws: ``StoreError`` with `busy` while the store is being rebuilt, or `inUse` if another has it open and must
+    ///   not; ``SystemError``.
+    package init(in folder: StoreFolder, isAlone: Bool = false) throws {
         try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
         locks = try folder.locks(.waiters)
-        guard try locks.tryLock(Self.byte, exclusively: false) else {
-            throw StoreError(
+        guard try !locks.tryLock(Self.byte, exclusively: isAlone) else { return }
+        throw isAlone
+            ? StoreError(
+                .inUse, "another process or task has the store at \(folder.path) open",
+                advice: "Stop all programs that use it, and try again.")
+            : StoreError(
                 .busy, "the store at \(folder.path) is being rebuilt by another process", advice: "Try again later.")
-        }
     }
 
     func end() { locks.unlock(Self.byte) }
-
-    /// Prevents all others from opening the store.
-    ///
-    /// - Throws: ``StoreError`` with `inUse` if it is already open; ``SystemError``.
-    package init(alone folder: StoreFolder) throws {
-        try folder.requireOwn(StoreFolder.LockFile.waiters.rawValue)
-        locks = try folder.locks(.waiters)
-        guard try locks.tryLock(Self.byte) else {
-            throw StoreError(
-                .inUse, "another process or task has the store at \(folder.path) open",
-                advice: "Stop all programs that use it, and try again.")
-        }
-    }
 }

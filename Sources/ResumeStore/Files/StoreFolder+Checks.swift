@@ -36,7 +36,8 @@ extension StoreFolder {
                     .notAStore, "a folder above \(path) \(problem)",
                     advice: "Choose a folder for the store where only this user and root may write.")
             }
-            (name, last) = (name + "/..", parent.identity)
+            name = name + "/.."
+            last = parent.identity
         }
     }
 
@@ -45,12 +46,8 @@ extension StoreFolder {
 
     /// Whether this process is in a user namespace with all users, such as the initial one.
     private static var seesAllUsers: Bool {
-        guard let folder = try? Folder("/proc/self"),
-            let file = try? OpenFile("uid_map", in: folder.file, flags: O_RDONLY)
-        else { return true }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = (try? unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0) }) ?? 0
-        return String(decoding: bytes.prefix(count), as: UTF8.self).contains("4294967295")
+        guard let bytes = try? OpenFile("/proc/self/uid_map", flags: O_RDONLY).bytes(64) else { return true }
+        return String(decoding: bytes, as: UTF8.self).contains("4294967295")
     }
 
     /// Refuses files that other users can access, and a journal that would make SQLite remove another file.
@@ -65,9 +62,7 @@ extension StoreFolder {
     /// Refuses a file if it is not a regular file that only this user may write to.
     func requireOwn(_ name: String) throws {
         guard let status = try root.status(of: name) else { return }
-        let links = try name == Self.databaseName ? 1 + rebuildLinks().count : 1
-        let shown = "\(path)/\(name)"
-        if let objection = Self.objection(toFile: status, links: links, at: shown, of: path) { throw objection }
+        if let objection = try Self.objection(toFile: name, status, in: root, of: path) { throw objection }
     }
 
     /// Fails if there is no database, no blob, and no interrupted rebuild.
@@ -79,14 +74,17 @@ extension StoreFolder {
     /// Returns the error if a file of the store is not acceptable.
     ///
     /// - Parameters:
-    ///   - status: The file's metadata.
-    ///   - links: The maximum number of hard links.
-    ///   - path: Its path.
-    ///   - store: The path of the store, for the advice.
+    ///   - name: The file's name.
+    ///   - status: Its metadata.
+    ///   - root: The folder.
+    ///   - store: The path of the store.
     /// - Returns: The error with advice; nil if the file is acceptable.
+    /// - Throws: ``SystemError``.
     package static func objection(
-        toFile status: FileStatus, links: Int = 1, at path: String, of store: String
-    ) -> StoreError? {
+        toFile name: String, _ status: FileStatus, in root: Folder, of store: String
+    ) throws -> StoreError? {
+        let path = "\(store)/\(name)"
+        let links = try name == databaseName ? 1 + rebuildLinks(in: root).count : 1
         guard status.kind == .regular else {
             return StoreError(
                 .notAStore, "\(path) is not a regular file",
@@ -126,11 +124,8 @@ extension StoreFolder {
         let name = "\(Self.databaseName)-journal"
         let ending: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
         guard let size = try root.status(of: name)?.size, size >= ending.count else { return }
-        var bytes = [UInt8](repeating: 0, count: ending.count)
         let journal = try OpenFile(name, in: root.file, flags: O_RDONLY)
-        let offset = size - Int64(ending.count)
-        _ = try unsafe bytes.withUnsafeMutableBytes { try unsafe journal.read(into: $0, at: offset) }
-        guard bytes == ending else { return }
+        guard try journal.bytes(ending.count, at: size - Int64(ending.count)) == ending else { return }
         throw StoreError(
             .notAStore,
             "\(path)/\(name) is not a journal of this store: it names another file, which SQLite would remove",

@@ -45,7 +45,9 @@ package struct StoreFolder: Sendable {
     private let pathWithoutLinks: String
     package let root: Folder
     package let blobs: Folder
-    let leases = LeaseTable()
+    let leases: LockTable
+    let waiters: LockTable
+    let paused: LockTable
 
     /// Opens the folder, and creates it first if `creating` is true.
     package init(path: String, creating: Bool) throws {
@@ -75,6 +77,9 @@ package struct StoreFolder: Sendable {
                     cause: error)
             }
         }
+        leases = LockTable(.leases, in: root)
+        waiters = LockTable(.waiters, in: root)
+        paused = LockTable(.paused, in: root)
         self.path = path
         pathWithoutLinks = Self.withoutLinks(path)
         try Self.requirePrivate(root, at: path, of: path)

@@ -3,7 +3,7 @@ package struct Block: Sendable, Hashable {
     /// The offset of the first byte in the file.
     package var offset: Int64
     /// The number of bytes.
-    package var length: Int64
+    package var length: Int64 = 0
     /// The CRC-32C of the bytes.
-    package var checksum: UInt32
+    package var checksum: UInt32 = 0
 }

@@ -11,7 +11,9 @@ package struct PartReference: Sendable, Hashable {
     var offset: Int64
 
     package init(id: Int64, generation: Int64, offset: Int64) {
-        (self.id, self.generation, self.offset) = (id, generation, offset)
+        self.id = id
+        self.generation = generation
+        self.offset = offset
     }
 }
 

@@ -122,21 +122,22 @@ extension Connection {
             sightings: row.text(27).flatMap { Sightings(stored: $0) }, closedSize: row.integer(28))
     }
 
-    /// Inserts an entry for a key.
+    /// Inserts an entry for a key, and takes its lease.
     ///
-    /// - Returns: Its ID; nil if the key has an entry already.
-    borrowing func claim(
-        key: String, variant: Int, url: String, selection: RangeSelection?, destination: String?, now: Int64
-    ) throws -> Int64? {
+    /// - Returns: The entry; nil if the key has one already.
+    borrowing func claim(_ entry: Entry, url: String, in folder: StoreFolder) throws -> Fresh? {
+        let now = WallClock.milliseconds
         let added = try run(
             """
             INSERT INTO download (key, variant, url, selection, destination, created_at, used_at, boot_id)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
-            """, key, Int64(variant), url, selection?.description, destination, now, now, BootIdentifier.current)
+            """, entry.key, entry.variant, url, entry.selection?.description, entry.destination, now, now,
+            BootIdentifier.current)
         guard added > 0 else { return nil }
         let id = lastInsertRowID
         try addToTotals(entries: 1)
-        return id
+        guard let lease = try Lease.take(id, in: folder), let row = try self.entry(id: id) else { return nil }
+        return Fresh(entry: row, lease: lease)
     }
 
     /// Returns the ID of a key's row, even if the rest of the row is unreadable.
@@ -210,6 +211,17 @@ extension Connection {
     /// Returns the sums that the totals should be, from an index.
     borrowing func sums() throws -> Totals {
         try totals("SELECT count(*), CAST(total(received) AS INTEGER) FROM download")
+    }
+
+    /// Sets the totals to the sums.
+    borrowing func setTotals() throws {
+        let sums = try sums()
+        // The row itself may be gone.
+        try run(
+            """
+            INSERT INTO store (id, entries, received, created_at) VALUES (1, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, received = excluded.received
+            """, sums.entries, sums.receivedBytes, WallClock.milliseconds)
     }
 
     private borrowing func totals(_ sql: String) throws -> Totals {

@@ -4,19 +4,7 @@ internal import ResumeSQLite
 
 /// The rows of `queued` that are jobs: those with a list.
 extension Connection {
-    private static let jobColumns =
-        "id, key, url, destination, ifnull(ended, state), attempts, list, position, terms, failure, file"
-
-    private static func job(_ row: borrowing Row) -> Job? {
-        guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
-            let state = row.text(4).flatMap(Job.State.init), let attempts = row.integer(5), let list = row.integer(6),
-            let position = row.integer(7)
-        else { return nil }
-        return Job(
-            id: id, key: key, url: url, destination: destination, state: state, attempts: attempts, list: list,
-            position: position, terms: row.text(8), failure: row.text(9).map { Reason(stored: $0) },
-            file: row.text(10).flatMap(DeliveredFile.init(stored:)))
-    }
+    private static let jobColumns = queuedColumns.replacing(" state,", with: " ifnull(ended, state),")
 
     /// Returns the IDs in a range with their jobs, in order; nil for a row that cannot be read.
     ///

@@ -28,19 +28,11 @@ extension Connection {
                 """, Int64.max)
             guard isUsedUp == 1 else { continue }
             isRestored = true
-            let planted = try rows("SELECT id FROM \(table) WHERE id >= ?", Self.plantedNumber) {
-                $0.integer(0)
-            }
-            for id in planted {
-                if table == "download" {
-                    _ = try removeRow(id)
-                } else {
-                    try run("DELETE FROM \(table) WHERE id = ?", id)
-                }
-            }
+            try run("DELETE FROM \(table) WHERE id >= ?", Self.plantedNumber)
             try run(
                 "UPDATE sqlite_sequence SET seq = (SELECT ifnull(max(id), 0) FROM \(table)) WHERE name = '\(table)'")
         }
+        if isRestored { try setTotals() }
         return isRestored
     }
 

@@ -17,44 +17,56 @@ extension Connection {
         }
     }
 
-    private static let queuedColumns = "id, key, url, destination, state, priority, forced, position, terms, failure"
+    static let queuedColumns =
+        "id, key, url, destination, state, priority, forced, position, terms, failure, attempts, list, file"
+
+    /// Returns the job in a row with these columns; nil if it cannot be read.
+    static func job(_ row: borrowing Row) -> Job? {
+        guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
+            let state = row.text(4).flatMap({ Job.State(rawValue: $0) }), let priority = row.integer(5),
+            let position = row.integer(7)
+        else { return nil }
+        var job = Job(
+            id: id, key: key, url: url, destination: destination, state: state, priority: priority,
+            isExclusive: row.integer(6) == 1, position: min(max(position, -largest), largest), terms: row.text(8),
+            failure: row.text(9).map { Reason(stored: $0) })
+        job.attempts = row.integer(10) ?? 0
+        job.list = row.integer(11) ?? 0
+        job.file = row.text(12).flatMap(DeliveredFile.init(stored:))
+        return job
+    }
 
     /// Returns the columns of a request, with NULL for those that a database of an older release does not have.
     package borrowing func queuedColumnsThere() throws -> String { try existing(Self.queuedColumns, in: "queued") }
 
     /// Returns the requests of a queue in the order in which they run; unreadable rows are ignored.
-    package borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [QueuedRequest] {
+    package borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [Job] {
         try rows(
             """
             SELECT \(columns ?? Self.queuedColumns) FROM queued WHERE queue = ?
             ORDER BY priority DESC, state = 'running' DESC, position DESC, id
             """, queue
-        ) { row -> QueuedRequest? in
-            guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
-                let state = row.text(4).flatMap({ QueuedRequest.State(rawValue: $0) }), let priority = row.integer(5),
-                let position = row.integer(7)
-            else { return nil }
-            return QueuedRequest(
-                id: id, key: key, url: url, destination: destination, state: state, priority: priority,
-                isExclusive: row.integer(6) == 1, position: min(max(position, -Self.largest), Self.largest),
-                terms: row.text(8), failure: state == .failed ? Reason(stored: row.text(9) ?? "") : nil)
+        ) { row in
+            guard var job = Self.job(row) else { return nil }
+            job.failure = job.state == .failed ? job.failure ?? Reason(stored: "") : nil
+            return job
         }
     }
 
     /// Inserts or updates a request.
     ///
     /// - Returns: The row's ID.
-    package borrowing func setQueued(_ request: QueuedRequest, in queue: Int64) throws -> Int64 {
+    package borrowing func setQueued(_ request: Job, in queue: Int64) throws -> Int64 {
         let columns = "url, state, priority, forced, position, terms, failure"
         let values: SQLiteValues = [
             request.url, request.state.rawValue, request.priority, request.isExclusive, request.position, request.terms,
             request.failure?.stored,
         ]
-        if let id = request.id {
+        if request.id != 0 {
             // Only updated: if it was delivered in the meantime, it must not be inserted again.
             let assignment = "(\(columns)) = \(Self.placeholders(columns))"
-            try run("UPDATE queued SET \(assignment) WHERE id = ? AND queue = ?", values + [id, queue])
-            return id
+            try run("UPDATE queued SET \(assignment) WHERE id = ? AND queue = ?", values + [request.id, queue])
+            return request.id
         }
         let all = "\(columns), queue, key, destination"
         let excluded = columns.split(separator: ", ").map { "excluded.\($0)" }.joined(separator: ", ")
@@ -88,11 +100,9 @@ extension Connection {
             """, Self.largest, min(bytes, Self.largest), lost.stored, key)
     }
 
-    /// Returns the number of bytes removed since the downloads of a queue last ran, by key; for one key or all.
-    borrowing func evictedBytes(in queue: Int64, key: String? = nil) throws -> [String: Int64] {
-        let all = "SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0"
-        let values: SQLiteValues = [queue] + (key.map { [$0] } ?? [])
-        let found = try rows(key == nil ? all : "\(all) AND key = ?", values) { row in
+    /// Returns the number of bytes removed since the downloads of a queue last ran, by key.
+    borrowing func evictedBytes(in queue: Int64) throws -> [String: Int64] {
+        let found = try rows("SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0", queue) { row in
             row.text(0).flatMap { key in row.integer(1).map { (key, $0) } }
         }
         return Dictionary(found, uniquingKeysWith: max)
@@ -145,7 +155,8 @@ extension Connection {
             let path = Destination.path(new.destination, numbered: number)
             return try job(at: path, of: list) != nil || isOccupied(path, for: new, in: queue)
         }
-        var (taken, free) = (0, 1)
+        var taken = 0
+        var free = 1
         while try isTaken(free) { (taken, free) = (free, free * 2) }
         while free - taken > 1 {
             let middle = (taken + free) / 2

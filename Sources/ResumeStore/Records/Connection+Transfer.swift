@@ -7,11 +7,11 @@ package import ResumeSQLite
 extension Connection {
     /// Replaces the representation of an entry and gives it an empty blob.
     ///
-    /// - Returns: The old blobs, to be removed after the commit; nil if the entry has another generation.
+    /// - Returns: The old blobs, to be removed after the commit, and the entry; nil if it has another generation.
     borrowing func startOver(
-        id: Int64, generation: Int64, with representation: Representation, for requester: Requester, url: String,
-        length: Int64?, blob: BlobName, grows: Bool, now: Int64
-    ) throws -> [BlobName]? {
+        _ entry: Entry, with representation: Representation, for requester: Requester, url: String, blob: BlobName,
+        grows: Bool
+    ) throws -> (abandoned: [BlobName], entry: Entry)? {
         let fresh = Entry.newGeneration()
         let changed = try run(
             """
@@ -20,12 +20,17 @@ extension Connection {
             WHERE id = ? AND generation = ?
             """,
             Self.values(of: representation) + Self.values(of: requester, url: url)
-                + [BootIdentifier.current, fresh, now, grows ? fresh : 0, id, generation])
+                + [
+                    BootIdentifier.current, fresh, WallClock.milliseconds, grows ? fresh : 0, entry.id,
+                    entry.generation,
+                ])
         guard changed > 0 else { return nil }
-        let old = try blobs(of: id)
+        let old = try blobs(of: entry.id)
         let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)
-        try setChunks([chunk], of: id, generation: fresh, plannedEnd: length)
-        return old
+        var planned = entry
+        planned.representation = representation
+        try setChunks([chunk], of: entry.id, generation: fresh, plannedEnd: planned.totalBytes)
+        return try self.entry(id: entry.id).map { (old, $0) }
     }
 
     /// Records the representation that the bytes of another program belong to, after samples of them were compared.
@@ -100,29 +105,9 @@ extension Connection {
         try run("UPDATE download SET grows = 0 WHERE id = ?", id)
     }
 
-    /// Records the complete length, once it is learned.
-    borrowing func learnLength(id: Int64, generation: Int64, length: Int64) throws {
-        try run("UPDATE download SET complete_length = ? WHERE id = ? AND generation = ?", length, id, generation)
-    }
-
-    /// Records the responses that contradict a stored file; nil when the file is confirmed.
-    borrowing func setSightings(id: Int64, _ sightings: Sightings?) throws {
-        try run("UPDATE download SET seen = ? WHERE id = ?", sightings?.stored, id)
-    }
-
-    /// Records the size of the closed ranges that the server sends.
-    borrowing func setClosed(id: Int64, generation: Int64, size: Int64) throws {
-        try run("UPDATE download SET closed = ? WHERE id = ? AND generation = ?", size, id, generation)
-    }
-
     /// Records that an entry is in use.
     borrowing func setUsed(id: Int64, now: Int64) throws {
         try run("UPDATE download SET used_at = ? WHERE id = ?", now, id)
-    }
-
-    /// Records since when the server has reported that the resource does not exist, or clears it.
-    borrowing func setGone(id: Int64, since now: Int64?) throws {
-        try run("UPDATE download SET gone_at = ? WHERE id = ?", now, id)
     }
 
     /// Marks an entry as complete after all of it was synced.

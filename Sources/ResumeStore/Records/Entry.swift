@@ -173,7 +173,11 @@ extension DownloadStore {
         package var jobDestination: String?
 
         package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
-            (self.key, self.at, self.kind, self.reason, self.bytes) = (key, at, kind, reason, bytes)
+            self.key = key
+            self.at = at
+            self.kind = kind
+            self.reason = reason
+            self.bytes = bytes
         }
     }
 
@@ -195,3 +199,9 @@ extension DownloadStore {
 package typealias Entry = DownloadStore.Entry
 package typealias Event = DownloadStore.Event
 package typealias Totals = DownloadStore.Totals
+
+/// A new entry, so that there are no stored bytes to check.
+struct Fresh: Sendable {
+    let entry: Entry
+    let lease: Lease
+}

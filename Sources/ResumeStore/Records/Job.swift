@@ -1,6 +1,6 @@
 package import ResumeHTTP
 
-/// A download that the command line was asked for: a row of its queue.
+/// A row of a queue, without secrets: a download that a program has queued, or a job of the command line.
 package struct Job: Sendable, Hashable {
     /// The state of a job.
     package enum State: String, Sendable, Hashable {
@@ -17,6 +17,7 @@ package struct Job: Sendable, Hashable {
         package var isEnded: Bool { self == .failed || self == .done || self == .cancelled }
     }
 
+    /// The row's ID, which is never reused; 0 if there is no row.
     package var id: Int64
     /// The key of the download in the store.
     package var key: String
@@ -25,22 +26,41 @@ package struct Job: Sendable, Hashable {
     /// The absolute path of the destination.
     package var destination: String
     package var state: State
-    /// How many of its runs have ended, other than by an interruption.
-    package var attempts: Int64
-    /// The run that asked for it last.
-    package var list: Int64
-    /// Its place in that list, as numbered by the caller.
+    package var priority: Int64
+    package var isExclusive: Bool
+    /// Its place in the list, as numbered by the caller; in the queue of a program, those with a higher position run
+    /// first.
     package var position: Int64
-    /// The other conditions of the request, as encoded by the caller.
+    /// The other conditions of the request, as encoded by the caller; nil if they cannot be stored completely.
     package var terms: String?
     /// Why the last attempt failed; nil if it did not.
     package var failure: Reason?
+    /// How many of its runs have ended, other than by an interruption.
+    package var attempts: Int64 = 0
+    /// The run of the command line that asked for it last; 0 in the queue of a program.
+    package var list: Int64 = 0
     /// The delivered file; nil before the first delivery.
     package var file: DeliveredFile?
-    /// The number of its stored bytes.
+    /// The number of its stored bytes; read-only.
     package var receivedBytes: Int64 = 0
-    /// The total number of its bytes, if it is known.
+    /// The total number of its bytes, if it is known; read-only.
     package var totalBytes: Int64?
+
+    package init(
+        id: Int64 = 0, key: String, url: String, destination: String, state: State, priority: Int64,
+        isExclusive: Bool, position: Int64, terms: String?, failure: Reason? = nil
+    ) {
+        self.id = id
+        self.key = key
+        self.url = url
+        self.destination = destination
+        self.state = state
+        self.priority = priority
+        self.isExclusive = isExclusive
+        self.position = position
+        self.terms = terms
+        self.failure = failure
+    }
 }
 
 /// A download to be recorded as a job.

@@ -14,16 +14,9 @@ extension DownloadStore {
         package var orphanBytes: Int64 = 0
 
         /// The sums of what was reported in batches, and is not listed here.
-        private var former = Sums()
+        private var former: (removed: Int, inUse: Int, pinned: Int, bytes: Int64) = (0, 0, 0, 0)
 
         package init() {}
-
-        private struct Sums {
-            var removed = 0
-            var inUse = 0
-            var pinned = 0
-            var bytes: Int64 = 0
-        }
 
         /// The number of removed entries, including those reported in batches.
         package var removedCount: Int { former.removed + removed.count }
@@ -41,9 +34,10 @@ extension DownloadStore {
         mutating func pass(to tell: ((RemovalReport) -> Void)?) {
             guard let tell, !(removed.isEmpty && inUse.isEmpty && pinned.isEmpty && orphans.isEmpty) else { return }
             var batch = self
-            batch.former = Sums()
-            former = Sums(removed: removedCount, inUse: inUseCount, pinned: pinnedCount, bytes: freedBytes)
-            (removed, inUse, pinned, orphans, orphanBytes) = ([], [], [], [], 0)
+            batch.former = (0, 0, 0, 0)
+            let sums = (removedCount, inUseCount, pinnedCount, freedBytes)
+            self = RemovalReport()
+            former = sums
             tell(batch)
         }
     }

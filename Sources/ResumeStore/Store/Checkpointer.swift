@@ -33,16 +33,12 @@ final class Checkpointer: Sendable {
     func relieve(_ connection: borrowing Connection) throws {
         let size = try folder.logSize()
         guard size >= Self.softLimit else { return }
-        try lock.exclusive(patience: size >= Self.hardLimit ? .milliseconds(500) : .zero) {
-            try Self.tolerant { try connection.checkpoint(.passive) }
-        }
+        try copy(.passive, connection, patience: size >= Self.hardLimit ? .milliseconds(500) : .zero)
     }
 
     /// Empties the log, so that it contains no deleted data.
     func truncate(_ connection: borrowing Connection) throws {
-        try lock.exclusive(patience: .milliseconds(500)) {
-            try Self.tolerant { try connection.checkpoint(.truncate) }
-        }
+        try copy(.truncate, connection, patience: .milliseconds(500))
     }
 
     /// Runs a last checkpoint, unless there is a writer.
@@ -51,15 +47,17 @@ final class Checkpointer: Sendable {
     func finish(_ connection: borrowing Connection) throws {
         guard try folder.logSize() > 0 else { return }
         try connection.execute("PRAGMA busy_timeout = 0")
-        try lock.exclusive { try Self.tolerant { try connection.checkpoint(.truncate) } }
+        try copy(.truncate, connection)
     }
 
-    /// Runs a checkpoint and ignores that there are readers in other processes: the next checkpoint copies the log.
+    /// Runs a checkpoint if the lock can be acquired, and ignores that there are readers in other processes: the next checkpoint copies the log.
     ///
     /// A full disk is ignored too, since the commit has succeeded.
-    private static func tolerant(_ body: () throws -> (frames: Int, copied: Int)) throws {
+    private func copy(
+        _ mode: Connection.CheckpointMode, _ connection: borrowing Connection, patience: Duration = .zero
+    ) throws {
         do {
-            _ = try body()
+            _ = try lock.exclusive(patience: patience) { try connection.checkpoint(mode) }
         } catch let error as SQLiteError {
             switch error.code {
             case .busy, .locked, .full: return

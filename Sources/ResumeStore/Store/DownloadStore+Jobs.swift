@@ -46,7 +46,8 @@ package final class JobBoard: Sendable {
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
     package func enlist(_ new: [NewJob], as listing: JobListing) async throws -> [Enlisted] {
-        let (queue, key) = (queue, store.identityKey)
+        let queue = queue
+        let key = store.identityKey
         var listing = listing
         listing.list = list
         return try await store.writeEntry(durability: .power) { [listing] connection in

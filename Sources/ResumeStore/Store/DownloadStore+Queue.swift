@@ -38,7 +38,7 @@ extension DownloadStore {
 
     /// Returns the undelivered requests of a queue in the order in which they run, with the numbers of their stored
     /// bytes.
-    package func queued(in queue: QueueLease) async throws -> [QueuedRequest] {
+    package func queued(in queue: QueueLease) async throws -> [Job] {
         try await read { connection in
             try connection.queued(in: queue.id).map { request in
                 var request = request
@@ -54,7 +54,7 @@ extension DownloadStore {
     ///
     /// - Returns: The row IDs, in the order of the requests.
     package func record(
-        _ requests: [QueuedRequest], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
+        _ requests: [Job], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
     ) async throws -> [Int64] {
         try await writeEntry { connection in
             for id in ids { try connection.removeQueued(id, from: queue.id) }
@@ -72,8 +72,10 @@ extension DownloadStore {
     /// Returns the number of bytes that the collector removed since a download last ran, and clears it.
     package func takeEvictedBytes(of key: String, in queue: QueueLease) async throws -> Int64 {
         // Most downloads have lost nothing, and need no commit.
-        let evicted = try await read { connection in try connection.evictedBytes(in: queue.id, key: key) }
-        guard let bytes = evicted[key], bytes > 0 else { return 0 }
+        let bytes = try await read { connection in
+            try connection.integer("SELECT max(evicted) FROM queued WHERE queue = ? AND key = ?", queue.id, key)
+        }
+        guard let bytes, bytes > 0 else { return 0 }
         try await write { connection in try connection.forgetEviction(of: key, in: queue.id) }
         return bytes
     }

@@ -71,7 +71,6 @@ public final class DownloadStore: Sendable {
     let database: Database
     let guardLock: StoreLock
     let checkpointer: Checkpointer
-    let pausedEntries = PausedEntries()
     let briefWatch: BriefWatch
     let deliveries: DeliveryBatch
     let room = StoreRoom()
@@ -193,7 +192,8 @@ public final class DownloadStore: Sendable {
     /// - Throws: ``StoreError`` if the store is closed.
     func reader() async throws -> Database {
         try await read { _ in }
-        let (path, reader) = (folder.databasePath, Database(label: "resume-store.reader"))
+        let path = folder.databasePath
+        let reader = Database(label: "resume-store.reader")
         do {
             // Not opened as read-only, since SQLite's integrity check would then skip CHECK constraints.
             try await reader.open {
