@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The accounts of all parts of a blob, in order of their offsets.
 struct BlobLedger: Sendable {
     private(set) var parts: [PartLedger]
@@ -16,14 +14,15 @@ struct BlobLedger: Sendable {
     ///   - interval: The most bytes that a power loss may cost.
     init(_ entry: Entry, at now: Duration, interval: Int64) {
         let chunks = entry.chunks
-        (mainOffset, self.interval) = (entry.part.offset, interval)
+        mainOffset = entry.part.offset
+        self.interval = interval
         parts = chunks.enumerated().map { index, chunk in
             PartLedger(
                 PartReference(id: entry.id, generation: entry.generation, offset: chunk.offset), received: chunk.end,
                 durable: chunk.offset.addingSaturating(chunk.durable),
                 isFollowed: index + 1 < chunks.count && chunks[index + 1].offset == chunk.end, at: now)
         }
-        if chunks.isEmpty { insert(PartLedger(entry.part, received: 0, durable: 0, isFollowed: false, at: now)) }
+        if chunks.isEmpty { insert(PartLedger(entry.part, received: 0, durable: 0, at: now)) }
         commit(pace(of: entry))
     }
 
@@ -70,7 +69,8 @@ struct BlobLedger: Sendable {
     var readableEnd: Int64 {
         var (end, isFollowed): (Int64, Bool) = (0, true)
         for part in parts where part.received > end && part.offset <= end && (part.offset < end || isFollowed) {
-            (end, isFollowed) = (part.received, part.isFollowed)
+            end = part.received
+            isFollowed = part.isFollowed
         }
         return end
     }
@@ -81,7 +81,7 @@ struct BlobLedger: Sendable {
     /// Records that the part that ends at an offset continues in the part that begins there, since its stream compares
     /// the bytes before it writes.
     mutating func follow(upTo offset: Int64) {
-        for index in parts.indices where parts[index].received == offset { parts[index].isContinued() }
+        for index in parts.indices where parts[index].received == offset { parts[index].isFollowed = true }
     }
 
     /// The number of bytes that a power loss would cost, recorded or not.
@@ -90,32 +90,12 @@ struct BlobLedger: Sendable {
     /// Starts a flush of the blob.
     ///
     /// - Returns: The bytes that it makes durable.
-    mutating func beginFlush() -> [PartLedger.Flush] {
+    mutating func beginFlush() -> [PartLedger.Commit] {
         parts.indices.compactMap { parts[$0].beginFlush() }
     }
 
     /// Records that a flush was made and recorded.
-    mutating func wasFlushed(_ flushes: [PartLedger.Flush]) {
+    mutating func wasFlushed(_ flushes: [PartLedger.Commit]) {
         for flush in flushes { update(flush.row.offset) { $0.wasFlushed(flush) } }
-    }
-}
-
-/// A ``BlobLedger`` that the streams of a transfer, its flushes and its readers share.
-final class SharedLedger: Sendable {
-    private let ledger: Mutex<BlobLedger>
-
-    init(_ ledger: BlobLedger) {
-        self.ledger = Mutex(ledger)
-    }
-
-    /// Calls a closure with the ledger, locked; it must not block.
-    func withLock<Result: Sendable>(_ body: (inout BlobLedger) -> Result) -> Result {
-        ledger.withLock { body(&$0) }
-    }
-
-    /// Changes the account of a part; see ``BlobLedger/update(_:_:)``.
-    @discardableResult
-    func update<Result: Sendable>(_ offset: Int64?, _ change: (inout PartLedger) -> Result) -> Result? {
-        withLock { $0.update(offset, change) }
     }
 }

@@ -19,3 +19,12 @@ extension BlobSync: Receiver {
         allowance.subtract(Int64(bytes), ordering: .relaxed)
     }
 }
+
+/// The accounts of the parts.
+extension BlobSync {
+    /// Changes the account of a part; see ``BlobLedger/update(_:_:)``.
+    @discardableResult
+    func update<Result: Sendable>(_ offset: Int64?, _ change: (inout PartLedger) -> Result) -> Result? {
+        ledger.withLock { $0.update(offset, change) }
+    }
+}

@@ -36,7 +36,7 @@ final class BlobSync: Sendable {
     }
 
     /// The accounts of the bytes to flush.
-    let ledger: SharedLedger
+    let ledger: Mutex<BlobLedger>
     /// The store; nil for one in memory, which has neither rows nor files.
     let store: DownloadStore?
     private let state: Mutex<State>
@@ -56,7 +56,7 @@ final class BlobSync: Sendable {
         allowance = Atomic(store == nil ? .max : 0)
         (interval, clock) = (store?.configuration.durableInterval ?? .max, store?.configuration.clock ?? .continuous)
         let now = clock.now()
-        ledger = SharedLedger(BlobLedger(entry, at: now, interval: interval))
+        ledger = Mutex(BlobLedger(entry, at: now, interval: interval))
         state = Mutex(State(subject: Subject(entry, blob: blob), lastStart: now))
     }
 
@@ -96,7 +96,7 @@ final class BlobSync: Sendable {
         do {
             try committing.withLock { _ in
                 let now = clock.now()
-                let next = ledger.update(part) { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
+                let next = update(part) { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
                 guard let commit = next else { return }
                 KillPoint.reached(.bytesWritten)
                 let isCurrent = try store?.writeNow { connection in
@@ -105,7 +105,7 @@ final class BlobSync: Sendable {
                 }
                 guard isCurrent == true else { throw StoreError.superseded }
                 KillPoint.reached(.checkpointCommitted)
-                ledger.update(part) { $0.wasRecorded(commit) }
+                update(part) { $0.wasRecorded(commit) }
             }
         } catch let error as StoreError where error.code == .superseded {
             // A failed flush also changes the generation, and is the better explanation.
@@ -195,7 +195,7 @@ final class BlobSync: Sendable {
         return isCurrent
     }
 
-    private func begin() -> (Subject?, [PartLedger.Flush]) {
+    private func begin() -> (Subject?, [PartLedger.Commit]) {
         (state.withLock { $0.subject }, ledger.withLock { $0.beginFlush() })
     }
 
@@ -236,7 +236,7 @@ final class BlobSync: Sendable {
     }
 
     /// Flushes a blob and records the durable bytes.
-    private func flush(_ subject: Subject, _ flushes: [PartLedger.Flush]) async throws {
+    private func flush(_ subject: Subject, _ flushes: [PartLedger.Commit]) async throws {
         try await synchronizeData(subject)
         let isCurrent = try await store?.write(durability: .power) { connection in
             // A download that takes long must not become the least recently used entry if the process is killed.

@@ -18,31 +18,24 @@ extension OpenFile {
     /// - Returns: The damaged blocks.
     /// - Throws: ``SystemError``
     package func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
-        defer { unsafe buffer.deallocate() }
         var damaged: [Block] = []
         for block in blocks where !isCancelled() {
-            if try unsafe checksum(of: block.range, buffer) != block.checksum { damaged.append(block) }
+            if try checksum(of: block.range) != block.checksum { damaged.append(block) }
         }
         return damaged
     }
 
-    /// Computes the checksums of a range, in blocks of at most ``PartLedger/blockLength``.
+    /// Computes the checksums of a range, in blocks of at most a length.
     ///
     /// - Throws: ``SystemError``, also if the file is shorter.
-    func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
-        defer { unsafe buffer.deallocate() }
-        var blocks: [Block] = []
-        var start = range.lowerBound
-        while start < range.upperBound {
-            let end = min(start.addingSaturating(PartLedger.blockLength), range.upperBound)
-            guard let checksum = try unsafe checksum(of: start..<end, buffer) else {
+    func blocks(in range: Range<Int64>, of length: Int64 = PartLedger.blockLength) throws(SystemError) -> [Block] {
+        let starts = stride(from: range.lowerBound, to: range.upperBound, by: Int(length))
+        return try starts.map { start throws(SystemError) in
+            let end = min(start.addingSaturating(length), range.upperBound)
+            guard let checksum = try checksum(of: start..<end) else {
                 throw SystemError(number: EIO, call: "read", path: path)
             }
-            blocks.append(Block(offset: start, length: end - start, checksum: checksum))
-            start = end
+            return Block(offset: start, length: end - start, checksum: checksum)
         }
-        return blocks
     }
 }

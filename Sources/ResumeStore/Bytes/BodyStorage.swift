@@ -21,11 +21,11 @@ protocol BodyStorage: AnyObject, Sendable {
     func waitForRoom() async throws
 }
 
-extension OpenFile: BodyStorage {
-    func bytes(count: Int) throws -> [UInt8] { try bytes(in: 0..<Int64(count)) }
-}
+extension OpenFile: BodyStorage {}
 
 extension BodyStorage {
+    func bytes(count: Int) throws -> [UInt8] { try bytes(in: 0..<Int64(count)) }
+
     func discardBytes() {}
 
     var hasRoom: Bool { true }

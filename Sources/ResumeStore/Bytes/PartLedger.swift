@@ -51,7 +51,7 @@ package struct PartLedger: Sendable {
     /// The end of the bytes that the current stream receives: the next stream, or the end of the representation.
     private(set) var wantedEnd = Int64.max
     /// Whether the part behind this one was compared with this one's stream, or recorded as its continuation.
-    private(set) var isFollowed: Bool
+    var isFollowed: Bool
     /// When the last commit began, by the store's clock.
     private var lastCommit: Duration
     /// Checksums that no commit has recorded completely; the last block grows.
@@ -65,12 +65,14 @@ package struct PartLedger: Sendable {
     ///   - durable: The end of the bytes that survive a power loss.
     ///   - isFollowed: Whether another recorded part adjoins.
     ///   - now: The time, by the store's clock.
-    package init(_ row: PartReference, received: Int64, durable: Int64, isFollowed: Bool, at now: Duration) {
+    package init(_ row: PartReference, received: Int64, durable: Int64, isFollowed: Bool = false, at now: Duration) {
         self.row = row
         self.received = received
         self.isFollowed = isFollowed
-        (recorded, self.durable, lastCommit) = (received, min(durable, received), now)
-        blocks = [Block(offset: received, length: 0, checksum: 0)]
+        recorded = received
+        self.durable = min(durable, received)
+        lastCommit = now
+        blocks = [Block(offset: received)]
     }
 
     // MARK: Receiving
@@ -114,11 +116,8 @@ package struct PartLedger: Sendable {
         if !awaitsDigest { border = nil }
     }
 
-    /// Records that the next part's stream compares the end of this one before it writes.
-    mutating func isContinued() { isFollowed = true }
-
     /// The block to which the next bytes belong.
-    package var growingBlock: Block { blocks.last ?? Block(offset: received, length: 0, checksum: 0) }
+    package var growingBlock: Block { blocks.last ?? Block(offset: received) }
 
     /// How many bytes may be added to it: a block ends at the border, since a commit records whole blocks.
     package var roomInBlock: Int64 { received < border ?? 0 ? (border ?? 0) - received : .max }
@@ -134,7 +133,7 @@ package struct PartLedger: Sendable {
         guard start == growingBlock, block.length - start.length <= roomInBlock else { return false }
         blocks[blocks.endIndex - 1] = block
         received = block.end
-        if block.length >= Self.blockLength || received == border { beginBlock(at: received) }
+        if block.length >= Self.blockLength || received == border { blocks.append(Block(offset: received)) }
         return true
     }
 
@@ -187,10 +186,6 @@ package struct PartLedger: Sendable {
         blocks.removeSubrange(..<(blocks.firstIndex { $0.end > commit.end } ?? blocks.endIndex - 1))
     }
 
-    private mutating func beginBlock(at offset: Int64) {
-        blocks.append(Block(offset: offset, length: 0, checksum: 0))
-    }
-
     // MARK: Flushing
 
     /// The number of bytes that a commit and a flush can make durable now.
@@ -201,22 +196,16 @@ package struct PartLedger: Sendable {
     /// The current block ends there, so that it is complete after a power loss.
     ///
     /// - Returns: The bytes that the flush makes durable; nil if there are none.
-    package mutating func beginFlush() -> Flush? {
+    package mutating func beginFlush() -> Commit? {
         guard recorded > durable else { return nil }
         if let last = blocks.last, last.end == recorded, last.length >= Self.blockLength / 2 {
-            blocks = [Block(offset: last.end, length: 0, checksum: 0)]
+            blocks = [Block(offset: last.end)]
         }
-        return Flush(row: row, end: recorded)
-    }
-
-    /// The bytes that a flush makes durable.
-    package struct Flush: Sendable, Hashable {
-        let row: PartReference
-        package let end: Int64
+        return Commit(row: row, end: recorded, blocks: [])
     }
 
     /// Records that a flush was made and recorded.
-    package mutating func wasFlushed(_ flush: Flush) {
+    package mutating func wasFlushed(_ flush: Commit) {
         guard flush.row == row else { return }
         durable = max(durable, min(flush.end, recorded))
     }

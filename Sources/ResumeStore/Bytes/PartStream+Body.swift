@@ -103,7 +103,7 @@ extension PartStream {
         var rest = bytes
         while !rest.isEmpty {
             if let part = body.course.undecidedBorder {
-                body.course.meetSuccessor(received: sync.ledger.update(part) { $0.received } ?? 0)
+                body.course.meetSuccessor(received: sync.update(part) { $0.received } ?? 0)
             }
             let (step, count) = body.course.next(rest.byteCount)
             let part = rest.extracting(first: count)

@@ -24,14 +24,16 @@ package final class PartStream: Sendable {
 
     /// Creates the stream that writes the part at an offset; nil for the main stream.
     init(_ offset: Int64?, _ sync: BlobSync, _ readable: ReadableBlob) {
-        (part, self.sync, self.readable) = (offset, sync, readable)
+        part = offset
+        self.sync = sync
+        self.readable = readable
     }
 
     /// Calls a closure with the account of the part.
     ///
     /// - Returns: The result of the closure; nil if the part was discarded.
     @discardableResult
-    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? { sync.ledger.update(part, body) }
+    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? { sync.update(part, body) }
 
     /// The offset of the part.
     var partOffset: Int64 { sync.ledger.withLock { part ?? $0.mainOffset } }

@@ -34,10 +34,10 @@ final class ReadableBlob: Sendable {
     }
 
     private let state: Mutex<State>
-    private let ledger: SharedLedger
+    private let sync: BlobSync
 
-    init(_ blob: (any BodyStorage)?, _ ledger: SharedLedger, totalLength: Int64?, unread: [Block], isWithheld: Bool) {
-        self.ledger = ledger
+    init(_ blob: (any BodyStorage)?, _ sync: BlobSync, totalLength: Int64?, unread: [Block], isWithheld: Bool) {
+        self.sync = sync
         state = Mutex(State(blob: blob, totalLength: totalLength, unread: unread, isWithheld: isWithheld))
     }
 
@@ -69,7 +69,7 @@ final class ReadableBlob: Sendable {
 
     /// The end of the bytes from offset 0 that may be read.
     var readableEnd: Int64 {
-        state.withLock(\.isWithheld) ? 0 : ledger.withLock(\.readableEnd)
+        state.withLock(\.isWithheld) ? 0 : sync.ledger.withLock(\.readableEnd)
     }
 
     /// Records the number of requested bytes.

@@ -13,7 +13,7 @@ struct Trusted {
     var reason = Reason.blobMissing
 
     /// The bytes behind the last commit, which count because one stream has written the whole blob; nil for none.
-    var growth: Growth?
+    var growth: [Block] = []
     /// Whether the length of the blob no longer counts.
     var stopsGrowing = false
 
@@ -22,21 +22,15 @@ struct Trusted {
 
     /// Syncs and reads a tail, which has no checksums yet.
     ///
-    /// - Returns: The tail; nil if it cannot be synced, because the kernel may have dropped some of its bytes, or if it
+    /// - Returns: Its checksums; none if it cannot be synced, because the kernel may have dropped some of its bytes, or if it
     ///   has a hole, which no stream has written.
-    private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> Growth? {
+    private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> [Block] {
         var (start, end): (Int64, Int64) = (0, 0)
         guard (try? file.synchronizeData()) != nil,
             unsafe resume_files_next_data(file.descriptor, tail.lowerBound, &start, &end) == 1,
             start == tail.lowerBound, end >= tail.upperBound, let blocks = try? file.blocks(in: tail)
-        else { return nil }
-        return Growth(end: tail.upperBound, blocks: blocks)
-    }
-
-    /// Bytes that no commit has recorded.
-    struct Growth {
-        var end: Int64
-        var blocks: [Block]
+        else { return [] }
+        return blocks
     }
 
     /// The number of bytes at the end of each part that are read and compared with their checksums.
@@ -104,15 +98,16 @@ struct Trusted {
         // If it is complete, it is copied and never written to. Otherwise the download would continue in the user's
         // file.
         if isShared, entry.state == .partial || chunks.contiguousEnd != entry.totalBytes {
-            (chunks, reason) = ([], .blobShort)
+            chunks = []
+            reason = .blobShort
         }
         if entry.grows, entry.bootID == BootIdentifier.current, chunks.count == 1, chunks == entry.chunks,
             let part = chunks.first, part.length > 0, size > part.end
         {
             // A longer tail was not written by this program.
             let limit = min(entry.totalBytes ?? .max, part.end.addingSaturating(Self.longestGrowth))
-            growth = isShared || size > limit ? nil : Self.growth(of: file, part.end..<size)
-            stopsGrowing = growth == nil
+            growth = isShared || size > limit ? [] : Self.growth(of: file, part.end..<size)
+            stopsGrowing = growth.isEmpty
         }
         if chunks.heldBytes > 0 || entry.totalBytes == 0 && !isShared {
             blob = file

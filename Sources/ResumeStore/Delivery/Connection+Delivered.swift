@@ -14,10 +14,19 @@ package struct DeliveryRecord: Sendable, Hashable {
     package var next: DeliveredFile?
 
     package init(path: String, url: String, file: DeliveredFile? = nil, next: DeliveredFile? = nil) {
-        (self.path, self.url, self.file, self.next) = (path, url, file, next)
+        self.path = path
+        self.url = url
+        self.file = file
+        self.next = next
     }
 
-    /// The file that may be replaced by a download of a URL; nil if there is none. `now` is what is at the place.
+    /// Returns the file that may be replaced by a download of a URL.
+    ///
+    /// - Parameters:
+    ///   - now: What is at the place.
+    ///   - place: The destination.
+    ///   - url: The URL without user info and signature.
+    /// - Returns: The file as it was recorded; nil if there is none.
     package func own(_ now: FileStamp, at place: Destination, for url: String) -> DeliveredFile? {
         let known = [file, url == self.url ? next : nil].lazy.compactMap { $0 }
         return known.first { now.isUnmodified(since: place.comparable($0.stamp, with: now)) }
@@ -49,7 +58,8 @@ extension Connection {
 
     /// Records a file that has its name.
     borrowing func recordDelivery(of file: DeliveredFile, at path: String, from url: String) throws {
-        let (now, stored) = (WallClock.milliseconds, file.stored)
+        let now = WallClock.milliseconds
+        let stored = file.stored
         let isNew =
             try run(
                 "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL",

@@ -15,12 +15,13 @@ final class DeliveryBatch: Sendable {
         let name: BlobName
         let length: Int64
         let destination: Destination
+        let departure: Departure
         /// Whether another task or process waits for the same download; the file is not named then.
         let isAwaited: @Sendable () -> Bool
-        /// Records the file before it gets its name; nil if no later run has to recognize it.
-        let announce: (@Sendable (borrowing Connection) throws -> Void)?
-        /// Records the delivery.
-        let record: @Sendable (borrowing Connection) throws -> Void
+
+        fileprivate var delivered: DeliveredFile? {
+            departure.needsFile ? (try? blob.status()).map(departure.file) : nil
+        }
     }
 
     /// The result of delivering a file.
@@ -185,12 +186,14 @@ final class DeliveryBatch: Sendable {
     ///
     /// - Returns: How far each of them came.
     private func deliver(_ files: [File], for store: DownloadStore) -> [Outcome] {
-        let announced = files.compactMap(\.announce)
-        if !announced.isEmpty {
+        let announced = files.map(\.delivered)
+        if files.contains(where: \.departure.isRecorded) {
             do {
                 // Before the sync, which then mostly includes the log of the database.
                 try store.writeNow { connection in
-                    for announce in announced { try announce(connection) }
+                    for case (let file, let delivered?) in zip(files, announced) where file.departure.isRecorded {
+                        try file.departure.announce(delivered, connection)
+                    }
                 }
             } catch {
                 return files.map { _ in .unnamed }
@@ -221,12 +224,16 @@ final class DeliveryBatch: Sendable {
             }
             for index in named { outcomes[index] = outcome }
         }
-        let whole = zip(files, outcomes).filter { $1.isDelivered }.map(\.0)
+        let whole = zip(zip(files, announced), outcomes).filter { $1.isDelivered }.map(\.0)
         guard !whole.isEmpty else { return outcomes }
         KillPoint.reached(.deliverySynced)
         do {
             try store.writeNow { connection in
-                for file in whole { try file.record(connection) }
+                for (file, announced) in whole {
+                    // Its name has changed its status, and the proof of a digest is that of the status.
+                    let delivered = file.departure.digest == nil ? announced : file.delivered
+                    try file.departure.record(delivered, connection)
+                }
             }
             KillPoint.reached(.rowRemoved)
             return outcomes

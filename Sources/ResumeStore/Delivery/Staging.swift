@@ -21,10 +21,9 @@ struct Staging: Sendable {
         try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return folder }
         let mode = try destination.mode(in: folder)
-        let file =
-            copies
-            ? try blob.copy(to: staging, in: folder, length: length, mode: mode)
-            : try stage(as: staging, in: folder, mode)
+        // A hard link needs no space, but not every file system supports it.
+        let linked = copies ? nil : try link(as: staging, in: folder, mode)
+        let file = try linked ?? blob.copy(to: staging, in: folder, length: length, mode: mode)
         KillPoint.reached(.deliveryStaged)
         // A pipe, a socket or a device may have been created under this name since the start, also during a long copy.
         if destination.replaces { try destination.requireReplaceable(in: folder) }
@@ -34,7 +33,8 @@ struct Staging: Sendable {
         }
         try record(staged)
         try SystemError.check("rename", destination.path) {
-            let (names, name) = (folder.file.descriptor, destination.name)
+            let names = folder.file.descriptor
+            let name = destination.name
             return unsafe destination.replaces
                 ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
         }
@@ -46,20 +46,20 @@ struct Staging: Sendable {
     }
 
     /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.
-    private func isDelivered(in folder: Folder) throws(SystemError) -> Bool {
+    private func isDelivered(in folder: Folder) throws -> Bool {
         // A file that cannot be read belongs to another user.
         guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length,
             let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         else { return false }
         if try file.status().identity == blob.status().identity { return true }
-        guard try file.hasSameBytes(as: blob, length: length) else { return false }
+        guard try file.firstDifference(from: blob, in: 0..<length) == nil else { return false }
         // It may be a copy that the user made.
         try file.synchronize()
         return true
     }
 
-    /// Creates a hard link if the file system supports it, since that needs no space, otherwise a copy.
-    private func stage(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity {
+    /// Creates a hard link; returns nil if that is not possible.
+    private func link(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity? {
         do {
             let blobs = try store.folder(of: name) ?? store.blobs
             try SystemError.check("link", staging) {
@@ -69,13 +69,13 @@ struct Staging: Sendable {
             guard [ENOENT, EXDEV, EPERM, EMLINK, ENOTSUP, EOPNOTSUPP, EACCES, ENOSYS].contains(error.number) else {
                 throw error
             }
-            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
+            return nil
         }
         let file = try blob.status().identity
         // If locks do not work, the name may have been removed or reused; the open blob is the one that was filled.
         guard try folder.status(of: staging)?.identity == file else {
             try folder.remove(staging)
-            return try blob.copy(to: staging, in: folder, length: length, mode: mode)
+            return nil
         }
         try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, mode) }
         return file

@@ -1,6 +1,7 @@
 internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeSQLite
+internal import Synchronization
 
 /// Small downloads, most of which are complete and delivered before a row in the database would be useful.
 ///
@@ -60,14 +61,11 @@ extension Transfer {
         // The row must not claim bytes that a failed sync may have lost.
         if blob != nil { _ = try sync.keepsUp() }
         let creation = try nameBlob()
-        let claimed: Fresh
-        do {
-            claimed = try claimRow(for: creation, durability)
-        } catch let error as StoreError where error.code == .superseded {
+        guard let claimed = try claimRow(for: creation, durability) else {
             // Another attempt would fail in the same way.
             if let creation { try? store.removeBlobs([creation.name]) }
             unclaimedName = nil
-            throw error
+            throw StoreError.superseded
         }
         lease = claimed.lease
         entry = claimed.entry
@@ -102,42 +100,28 @@ extension Transfer {
         }
     }
 
-    private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh {
+    private func claimRow(for creation: BlobCreation?, _ durability: Connection.CommitDurability) throws -> Fresh? {
         let (store, entry, url, reason) = (try store, entry, caller.url.redacted, startReason)
         let representation = creation == nil ? nil : entry.representation
         // A file that has been named at the destination may be edited there.
         let grows = store.trustsLengths && !isNamed && main.update { $0.awaitsDigest } == false
         let requester = requester(for: representation)
         let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
-            let now = WallClock.milliseconds
-            let id = try connection.claim(
-                key: entry.key, variant: entry.variant, url: url, selection: entry.selection,
-                destination: entry.destination, now: now)
-            // The row was created by an earlier release of this program in the meantime, which is using it.
-            guard let id, let lease = try Lease.take(id, in: store.folder), let row = try connection.entry(id: id)
-            else {
-                return nil
-            }
-            guard let creation, let representation else { return Fresh(entry: row, lease: lease) }
-            let begun = try connection.startOver(
-                id: id, generation: row.generation, with: representation, for: requester, url: url,
-                length: entry.totalBytes, blob: creation.name, grows: grows, now: now)
-            if let reason {
-                try connection.record(Event(key: entry.key, at: now, kind: .started, reason: reason, bytes: 0))
-            }
-            guard begun != nil, let row = try connection.entry(id: id) else { return nil }
-            return Fresh(entry: row, lease: lease)
+            // If nil, an earlier release of this program created the row in the meantime, and is using it.
+            let fresh = try connection.claim(entry, url: url, in: store.folder)
+            guard let fresh, let creation, let representation else { return fresh }
+            if let reason { try connection.record(.started, key: entry.key, reason: reason, bytes: 0) }
+            return try connection.startOver(
+                fresh.entry, with: representation, for: requester, url: url, blob: creation.name, grows: grows
+            ).map { Fresh(entry: $0.entry, lease: fresh.lease) }
         }
-        let claimed: Fresh?
         do {
-            claimed = try store.writeNow(durability: durability, claim)
+            return try store.writeNow(durability: durability, claim)
         } catch let error as StoreError where error.code == .noSpace {
             // SQLite reports the same error for a full disk and for IDs that are used up.
             guard try store.writeNow({ try $0.restoreNumbers() }) else { throw error }
-            claimed = try store.writeNow(durability: durability, claim)
+            return try store.writeNow(durability: durability, claim)
         }
-        guard let claimed else { throw StoreError.superseded }
-        return claimed
     }
 
     /// Whether the download is small, has no row, and its file can probably be named directly at the destination.
@@ -149,32 +133,14 @@ extension Transfer {
     ///
     /// - Parameters:
     ///   - destination: The file.
-    ///   - rows: The rows of queues that it fulfils.
-    ///   - isProved: Whether all bytes are known to belong to one representation.
-    ///   - digest: The digest that the file was found to have.
+    ///   - departure: What is recorded.
     /// - Returns: False if that is not possible; nothing was changed then.
     /// - Throws: ``StoreError``
-    func deliverBrief(
-        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, _ digest: HTTPDigest?
-    ) async throws -> Bool {
+    func deliverBrief(to destination: Destination, _ departure: Departure) async throws -> Bool {
         guard let blob = file, let keyLease, let store = disk, let name = entry.blobName else { return false }
-        let events = departure(to: destination.path, isProved: isProved)
-        let (named, path, url) = (delivered(isProved: isProved, digest), destination.path, caller.url.redacted)
-        let isRecorded = destination.isRecorded
-        let announced = rows.isEmpty && !isRecorded ? nil : (try? blob.status()).map(named)
-        let announce: @Sendable (borrowing Connection) throws -> Void = { connection in
-            if let announced { try connection.announceDelivery(of: announced, at: path, from: url) }
-        }
         let file = DeliveryBatch.File(
-            blob: blob, name: name, length: held, destination: destination, isAwaited: { keyLease.isAwaited },
-            announce: isRecorded ? announce : nil,
-            record: { connection in
-                for event in events { try connection.record(event) }
-                // Its name has changed its status, and the proof of a digest is that of the status.
-                let file = digest == nil ? announced : (try? blob.status()).map(named)
-                for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: path) }
-                if let file, isRecorded { try connection.recordDelivery(of: file, at: path, from: url) }
-            })
+            blob: blob, name: name, length: held, destination: destination, departure: departure,
+            isAwaited: { keyLease.isAwaited })
         isDelivering = true
         defer {
             isDelivering = false

@@ -8,14 +8,14 @@ extension Transfer {
     /// - Parameter announce: Records the blob, which is about to get another name, in the same transaction.
     /// - Returns: The blob as it was recorded; nil if there is none.
     /// - Throws: ``StoreError``
-    @discardableResult
-    func seal(
-        announcing announce: (@Sendable (FileStatus, borrowing Connection) throws -> Void)? = nil
+    private func seal(
+        announcing announce: (@Sendable (FileStatus, borrowing Connection) throws -> Void)?
     ) async throws -> FileStatus? {
         guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
         try await sync.finish()
-        let (id, generation) = (entry.id, entry.generation)
+        let id = entry.id
+        let generation = entry.generation
         let status = try announce.flatMap { _ in try StoreError.wrapping { try file?.status() } }
         let isCurrent = try await sync.synchronize { connection in
             if let status { try announce?(status, connection) }
@@ -74,19 +74,21 @@ extension Transfer {
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
+        let disk = try store
         // Recorded before anything is created beside the destination, so that it can be found after a crash.
         try await setDestination(destination)
         try await requireConfirmed()
         try await requireDigest()
         if canDeliverBrief(to: destination) {
             onReceived?(held)
-            if try await deliverBrief(to: destination, fulfilling: rows, isProved: isProved, digest) { return }
+            let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
+            if try await deliverBrief(to: destination, departure) { return }
         }
         try becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
-        let (named, url) = (delivered(isProved: isProved, digest), caller.url.redacted)
-        let announce = { @Sendable [path = destination.path] (status: FileStatus, connection: borrowing Connection) in
-            try connection.announceDelivery(of: named(status), at: path, from: url)
+        let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
+        let announce = { @Sendable (status: FileStatus, connection: borrowing Connection) in
+            try departure.announce(departure.file(status), connection)
         }
         var announced: FileStatus?
         // A delivery that replaces nothing must recognize its own file under that name after a crash.
@@ -94,17 +96,13 @@ extension Transfer {
             try await sync.finish()
             if entry.grows {
                 // After a crash between the rename and the removal of the row, the blob is the user's file.
-                let id = entry.id
-                try await store.write { connection in try connection.stopGrowing(id: id) }
+                try await set("grows", to: false)
                 entry.grows = false
             }
             try await sync.synchronizeData()
             if isRowUnsynced {
                 // The row tells what may exist beside the destination.
-                let id = entry.id
-                try await store.write(durability: .power) { connection in
-                    try connection.setUsed(id: id, now: WallClock.milliseconds)
-                }
+                try await set("used_at", to: WallClock.milliseconds, durability: .power)
                 isRowUnsynced = false
             }
         } else if entry.state != .complete || entry.held.length != held {
@@ -114,20 +112,18 @@ extension Transfer {
             throw StoreError(.misuse, "there is nothing to deliver")
         }
         let file = try StoreError.wrapping { try blob.status() }
-        guard file.size >= held else {
-            throw StoreError.blobShort
-        }
+        guard file.size >= held else { throw StoreError.blobShort }
         // A blob may be longer than its valid bytes, after a crash or after a body whose length was announced
         // incorrectly. After a crash between the rename and the commit, it may be the delivered file itself, which
         // belongs to the user now. In both cases it is copied, not linked.
         let isExact = file.size == held && file.links == 1
-        let disk = try store
         let staging = Staging(
             blob: blob, name: name, store: disk.folder, length: held, destination: destination,
             copies: isShared || !isExact
-        ) { [announced, isRecorded = destination.isRecorded] staged in
+        ) { [announced] staged in
             // A copy is another file, and a blob that was complete before has not been announced.
-            guard isRecorded, staged.identity != announced?.identity || staged.modified != announced?.modified else {
+            guard departure.isRecorded, staged.identity != announced?.identity || staged.modified != announced?.modified
+            else {
                 return
             }
             try disk.writeNow { try announce(staged, $0) }
@@ -148,58 +144,32 @@ extension Transfer {
             }
             throw StoreError(writingDestination: error)
         }
-        try leaveStore(isShared: isShared, to: destination, fulfilling: rows, isProved: isProved, digest)
+        try leaveStore(departure, destination.status, isShared: isShared)
     }
 
     /// Removes the entry after its delivery, unless another task or process waits for it.
     ///
     /// - Parameters:
+    ///   - departure: What is recorded.
+    ///   - status: The delivered file; nil for memory.
     ///   - isShared: Whether another task or process was waiting during the delivery.
-    ///   - destination: The destination; nil for memory.
-    ///   - rows: The rows of queues that it fulfils.
-    ///   - isProved: Whether all bytes are known to belong to one representation.
-    ///   - digest: The digest that the file was found to have.
     /// - Throws: ``StoreError``
     func leaveStore(
-        isShared: Bool, to destination: Destination?, fulfilling rows: [QueuedRow] = [], isProved: Bool = true,
-        _ digest: HTTPDigest? = nil
+        _ departure: Departure, _ status: @autoclosure () -> FileStatus?, isShared: Bool
     ) throws {
-        let (store, entry, name, place) = (try store, entry, key, destination?.path ?? "memory")
-        let folder = store.folder
-        let isClaimed = isClaimed
-        let events = departure(to: place, isProved: isProved)
+        let (store, entry, name, isClaimed) = (try store, entry, key, isClaimed)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
-        let isRecorded = destination?.isRecorded == true
-        let status = rows.isEmpty && !isRecorded ? nil : destination?.status
-        let (file, url) = (status.map(delivered(isProved: isProved, digest)), caller.url.redacted)
+        let file = departure.needsFile ? status().map(departure.file) : nil
         let blobs = try store.writeNow { connection in
-            for event in events { try connection.record(event) }
-            for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: place) }
-            if let file, isRecorded { try connection.recordDelivery(of: file, at: place, from: url) }
+            try departure.record(file, connection)
             guard isClaimed else { return [BlobName]() }
-            let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: folder)
+            let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: store.folder)
             return try others + (isStillShared ? [] : connection.remove(entry))
         }
         KillPoint.reached(.rowRemoved)
         // The file is delivered; a blob that cannot be removed is left to the collector.
         try? store.removeBlobs(blobs)
         release()
-    }
-
-    /// Returns the log events of a delivery, including the start of the download if it had no row before.
-    ///
-    /// - Parameters:
-    ///   - place: The destination, for the log.
-    ///   - isProved: Whether all bytes are known to belong to one representation.
-    /// - Returns: The events, in order.
-    func departure(to place: String, isProved: Bool) -> [Event] {
-        let started = isClaimed ? nil : startReason
-        return [
-            started.map { Event(key: entry.key, at: entry.createdAt, kind: .started, reason: $0, bytes: 0) },
-            Event(
-                key: entry.key, at: WallClock.milliseconds, kind: .delivered,
-                reason: .delivered(to: place, isProved: isProved), bytes: held),
-        ].compactMap { $0 }
     }
 }

@@ -3,7 +3,7 @@ package import ResumeSQLite
 /// Entries by what users call them.
 extension Connection {
     /// A column with an index.
-    package enum NameColumn: String, CaseIterable {
+    package enum NameColumn: String, CaseIterable, Sendable {
         case url, destination
 
         /// The statement that finds the last used rows.

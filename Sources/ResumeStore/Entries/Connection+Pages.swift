@@ -8,18 +8,30 @@ extension Connection {
     /// Returns the next entries of a query, possibly none, and moves the cursor.
     ///
     /// Unreadable rows are ignored.
-    borrowing func page(_ cursor: inout EntryCursor) throws -> [Entry] {
+    ///
+    /// - Parameters:
+    ///   - cursor: The cursor.
+    ///   - columns: What is read after the columns of an entry and that of its position.
+    ///   - body: Makes an item of a row and its entry.
+    /// - Returns: The items.
+    /// - Throws: `SQLiteError`.
+    borrowing func page<Item>(
+        _ cursor: inout EntryCursor, adding columns: [String] = [], _ body: (borrowing Row, Entry) -> Item
+    ) throws -> [Item] {
         if cursor.isAtEnd { return [] }
         let query = cursor.query
         let rows = try rows(
-            PageStatement(query, isFirst: cursor.position == nil).sql,
+            PageStatement(query, isFirst: cursor.position == nil, adding: columns).sql,
             PageStatement.values(query, after: cursor.position, limit: Self.pageSize)
-        ) { row -> (position: EntryPosition?, entry: Entry?) in
-            (Self.position(row, at: PageStatement.column), query.isMet(by: row) ? Self.entry(row) : nil)
+        ) { row -> (position: EntryPosition?, item: Item?) in
+            let entry = query.isMet(by: row) ? try Self.entry(row).map { try withChunks($0) } : nil
+            return (Self.position(row, at: PageStatement.column), entry.map { body(row, $0) })
         }
         cursor.advance(to: rows.last?.position)
-        return try rows.compactMap(\.entry).map { try withChunks($0) }
+        return rows.compactMap(\.item)
     }
+
+    borrowing func page(_ cursor: inout EntryCursor) throws -> [Entry] { try page(&cursor) { $1 } }
 
     /// Returns all entries in the order of their last use; unreadable rows are ignored.
     package borrowing func entries() throws -> [Entry] {
@@ -31,7 +43,7 @@ extension Connection {
 
     private static func position(_ row: borrowing Row, at column: Int) -> EntryPosition? {
         guard let id = row.integer(0) else { return nil }
-        if let bytes = row.blob(column) { return EntryPosition(value: .text(bytes), id: id) }
+        if let bytes = row.blob(column) { return EntryPosition(value: .blob(bytes), id: id) }
         return row.integer(column).map { EntryPosition(value: .integer($0), id: id) }
     }
 }
@@ -56,7 +68,7 @@ package struct PageStatement {
 
     package let sql: String
 
-    package init(_ query: EntryQuery, isFirst: Bool) {
+    package init(_ query: EntryQuery, isFirst: Bool, adding columns: [String] = []) {
         // The value, and whether it is a text.
         let (value, isText): (String?, Bool) =
             switch query.order {
@@ -73,9 +85,11 @@ package struct PageStatement {
             conditions.append("(\(Self.list(order))) \(query.isReversed ? "<" : ">") (\(Self.list(bounds)))")
         }
         if query.boundsUse { conditions.append("used_at < ?") }
+        if query.isUnpinned { conditions.append("pinned = 0") }
         let place = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
+        let columns = [Connection.columns, isText ? "CAST(\(order[0]) AS BLOB)" : order[0]] + columns
         sql = """
-            SELECT \(Connection.columns), \(isText ? "CAST(\(order[0]) AS BLOB)" : order[0]) FROM download \(place)
+            SELECT \(Self.list(columns)) FROM download \(place)
             ORDER BY \(Self.list(order.map { query.isReversed ? "\($0) DESC" : $0 })) LIMIT ?
             """
     }
@@ -84,7 +98,7 @@ package struct PageStatement {
 
     /// The values of the parameters.
     static func values(_ query: EntryQuery, after position: EntryPosition?, limit: Int64) -> SQLiteValues {
-        let value: SQLiteValues = query.order == .creation ? [] : [position?.value.bound]
+        let value: SQLiteValues = query.order == .creation ? [] : [position?.value]
         let start: SQLiteValues = position.map { value + [$0.id] } ?? []
         return start + (query.boundsUse ? [query.usedBefore] : []) + [limit]
     }

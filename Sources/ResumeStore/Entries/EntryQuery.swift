@@ -25,47 +25,37 @@ package struct EntryQuery: Sendable, Hashable {
     package var state: Entry.State?
     /// Only entries that were last used before this time, in milliseconds since 1970; nil for any.
     package var usedBefore: Int64?
+    /// Only entries that are not pinned.
+    package var isUnpinned: Bool
 
     /// Creates a query; by default, for all entries in the order of their last use.
-    package init(order: Order = .use, isReversed: Bool = false, state: Entry.State? = nil, usedBefore: Int64? = nil) {
+    package init(
+        order: Order = .use, isReversed: Bool = false, state: Entry.State? = nil, usedBefore: Int64? = nil,
+        isUnpinned: Bool = false
+    ) {
         self.order = order
         self.isReversed = isReversed
         self.state = state
         self.usedBefore = usedBefore
+        self.isUnpinned = isUnpinned
     }
 }
 
 /// The position of an entry in an order.
 struct EntryPosition: Sendable, Comparable {
-    /// What the order compares.
-    enum Value: Sendable, Comparable {
-        case integer(Int64)
-        /// The bytes of a text, as SQLite compares them.
-        case text([UInt8])
-
-        static func < (left: Value, right: Value) -> Bool {
-            switch (left, right) {
-            case (.integer(let left), .integer(let right)): left < right
-            case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
-            // Values of other types than integers come last in SQLite.
-            case (.integer, .text): true
-            case (.text, .integer): false
-            }
-        }
-
-        var bound: SQLiteValue {
-            switch self {
-            case .integer(let value): .integer(value)
-            case .text(let bytes): .blob(bytes)
-            }
-        }
-    }
-
-    var value: Value
+    /// What the order compares: an integer, or the bytes of a text.
+    var value: SQLiteValue
     var id: Int64
 
     static func < (left: EntryPosition, right: EntryPosition) -> Bool {
-        (left.value, left.id) < (right.value, right.id)
+        switch (left.value, right.value) {
+        case (let value, let other) where value == other: left.id < right.id
+        case (.integer(let left), .integer(let right)): left < right
+        case (.blob(let left), .blob(let right)): left.lexicographicallyPrecedes(right)
+        // Values of other types than integers come last in SQLite.
+        case (.integer, _): true
+        default: false
+        }
     }
 }
 
@@ -76,7 +66,7 @@ struct EntryCursor: Sendable {
     var position: EntryPosition?
     var isAtEnd = false
 
-    init(_ query: EntryQuery) { self.query = query }
+    init(_ query: EntryQuery, after position: EntryPosition? = nil) { (self.query, self.position) = (query, position) }
 
     /// Continues after a page.
     ///

@@ -1,5 +1,5 @@
 internal import ResumeFiles
-internal import ResumeSQLite
+package import ResumeSQLite
 public import ResumeHTTP
 
 /// The entries of a store that a query selects, read page by page with a separate connection.
@@ -8,64 +8,47 @@ public import ResumeHTTP
 /// delay others. Each page is a consistent state of the store, but different pages may be of different times: an entry
 /// that changes its place in the order during the iteration may appear twice or not at all. In the order of
 /// ``EntryQuery/Order/creation``, each entry that exists throughout appears once.
-package struct EntrySequence: AsyncSequence, Sendable {
-    /// An entry.
-    package typealias Element = Entry
-    /// ``StoreError`` or `CancellationError`.
-    package typealias Failure = any Error
+package struct EntrySequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    private let store: DownloadStore
+    private var cursor: EntryCursor
+    private var reader: (connection: Database, leases: ByteLocks)?
+    private var page: ArraySlice<Entry> = []
 
-    let store: DownloadStore
-    let query: EntryQuery
+    init(store: DownloadStore, query: EntryQuery) {
+        self.store = store
+        cursor = EntryCursor(query)
+    }
 
     /// Creates an iterator, which opens its connection for the first entry.
-    package func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
+    package func makeAsyncIterator() -> Self { self }
 
-    /// Reads the entries.
-    package struct Iterator: AsyncIteratorProtocol {
-        private let store: DownloadStore
-        private var cursor: EntryCursor
-        private var reader: (connection: Database, leases: ByteLocks)?
-        private var page: ArraySlice<Entry> = []
-
-        init(store: DownloadStore, query: EntryQuery) {
-            self.store = store
-            cursor = EntryCursor(query)
+    /// Returns the next entry; nil at the end.
+    ///
+    /// - Throws: ``StoreError``, `CancellationError`.
+    package mutating func next() async throws -> Entry? {
+        while page.isEmpty {
+            guard let entries = try await nextPage() else { return nil }
+            page = ArraySlice(entries)
         }
+        return page.removeFirst()
+    }
 
-        /// Returns the next entry; nil at the end.
-        ///
-        /// - Throws: ``StoreError``, `CancellationError`.
-        package mutating func next() async throws -> Entry? {
-            while page.isEmpty {
-                guard let entries = try await nextPage() else { return nil }
-                page = ArraySlice(entries)
-            }
-            return page.removeFirst()
+    /// Returns the next entries, possibly none; nil at the end.
+    package mutating func nextPage() async throws -> [Entry]? {
+        guard !cursor.isAtEnd else {
+            if let reader { await store.close(reader.connection) }
+            reader = nil
+            return nil
         }
-
-        /// Returns the next entries, possibly none; nil at the end.
-        package mutating func nextPage() async throws -> [Entry]? {
-            guard !cursor.isAtEnd else {
-                if let reader { await store.close(reader.connection) }
-                reader = nil
-                return nil
-            }
-            let reader = try await opened()
-            let start = cursor
-            let (entries, next) = try await store.read(from: reader.connection) { connection in
-                var cursor = start
-                return (try connection.page(&cursor), cursor)
-            }
-            cursor = next
-            return reader.leases.marking(entries)
+        let opened = if let reader { reader } else { (try await store.reader(), try store.leaseFile()) }
+        reader = opened
+        let start = cursor
+        let (entries, next) = try await store.read(from: opened.0) { connection in
+            var cursor = start
+            return (try connection.page(&cursor), cursor)
         }
-
-        private mutating func opened() async throws -> (connection: Database, leases: ByteLocks) {
-            if let reader { return reader }
-            let opened = (connection: try await store.reader(), leases: try store.leaseFile())
-            reader = opened
-            return opened
-        }
+        cursor = next
+        return opened.1.marking(entries)
     }
 }
 
@@ -91,14 +74,9 @@ extension DownloadStore {
         return try await found { connection in try connection.entry(key: key).map { [$0] } ?? [] }.first
     }
 
-    /// Returns the entries with a URL, at most a page of them, last used first.
-    package func entries(withURL url: String) async throws -> [Entry] {
-        try await found { connection in try connection.entries(where: .url, is: url) }
-    }
-
-    /// Returns the entries with a destination, at most a page of them, last used first.
-    package func entries(withDestination path: String) async throws -> [Entry] {
-        try await found { connection in try connection.entries(where: .destination, is: path) }
+    /// Returns the entries with a URL or a destination, at most a page of them, last used first.
+    package func entries(where column: Connection.NameColumn, is name: String) async throws -> [Entry] {
+        try await found { connection in try connection.entries(where: column, is: name) }
     }
 
     /// Returns all variants of a download.

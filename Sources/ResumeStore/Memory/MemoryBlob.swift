@@ -23,7 +23,8 @@ final class MemoryBlob: BodyStorage {
 
     init(owner: RequestIdentity?, limit: Int, reserve: @escaping @Sendable (ClosedRange<Int>) throws -> Int) {
         state = Mutex(State(owner: owner))
-        (self.limit, self.reserve) = (limit, reserve)
+        self.limit = limit
+        self.reserve = reserve
     }
 
     /// The request that the bytes were fetched with; nil if it is unknown.
@@ -49,7 +50,8 @@ final class MemoryBlob: BodyStorage {
             var exact: [UInt8] = []
             exact.reserveCapacity(state.bytes.count)
             exact.append(contentsOf: state.bytes)
-            (state.bytes, state.room) = (exact, exact.count)
+            state.bytes = exact
+            state.room = exact.count
         }
     }
 

@@ -35,7 +35,8 @@ struct MemoryShelf {
     private(set) var size = 0
 
     init(maximumSize: Int, maximumEntries: Int) {
-        (self.maximumSize, self.maximumEntries) = (maximumSize, maximumEntries)
+        self.maximumSize = maximumSize
+        self.maximumEntries = maximumEntries
     }
 
     /// All entries, sorted by key.

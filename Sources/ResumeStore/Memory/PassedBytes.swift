@@ -63,7 +63,8 @@ package final class PassedBytes: BodyStorage {
     ///   have been passed on, or another digest is expected.
     package func restart(announced: HTTPDigest?) {
         state.withLock { state in
-            (state.window, state.end) = ([], 0)
+            state.window = []
+            state.end = 0
             state.withheld = (digest ?? announced) == nil ? 1 : Self.overlap
             if state.passed == 0 { state.hash = RunningHash((digest ?? announced)?.algorithm ?? .sha256) }
             state.again = state.passed > 0 ? RunningHash(state.hash.algorithm) : nil
@@ -116,8 +117,6 @@ package final class PassedBytes: BodyStorage {
             state.end = state.passed
         }
     }
-
-    package func bytes(count: Int) throws -> [UInt8] { throw StoreError.blobShort }
 
     package var hasRoom: Bool { state.withLock { $0.waiting < Self.mostWaiting } }
 

@@ -70,6 +70,11 @@ public struct DownloadError: Error, Sendable, Equatable {
     }
 }
 
+extension DownloadError {
+    /// The error after too many restarts.
+    static func unstable(_ last: Reason) -> DownloadError { DownloadError(.unstable, .unstable(last)) }
+}
+
 extension DownloadError: CustomStringConvertible {
     /// The reason in words.
     public var description: String { reason.text }

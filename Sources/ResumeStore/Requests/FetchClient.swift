@@ -74,8 +74,6 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
         return DownloadError(.unreachable, failure.lastReason, status: failure.status)
     }
 
-    func unstable(because reason: Reason) -> any Error { DownloadError(.unstable, .unstable(reason)) }
-
     private func write(_ body: Body, from start: Int64) async throws {
         var position = start
         for try await part in body {

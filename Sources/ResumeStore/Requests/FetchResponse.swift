@@ -14,7 +14,9 @@ public struct FetchResponse<Body> {
     package var url: DownloadURL?
     /// What the connections to the server prove; nil if only the scheme of the URLs tells.
     package var trust: ServerTrust?
+}
 
+extension FetchResponse {
     /// Makes a response.
     ///
     /// - Parameters:
@@ -22,7 +24,7 @@ public struct FetchResponse<Body> {
     ///   - body: The parts of the body.
     ///   - url: The URL that the response came from, after redirects; nil for the requested one.
     public init(head: HTTPResponse, body: Body, url: DownloadURL? = nil) {
-        (self.head, self.body, self.url) = (head, body, url)
+        self.init(head: head, body: body, url: url, trust: nil)
     }
 }
 
@@ -37,10 +39,5 @@ public struct FetchResult: Sendable, Hashable {
     /// The digest of the file, if the digest of the `ResumePolicy` names one; it was compared before the delivery.
     public var digest: HTTPDigest?
     /// The bytes; none if they were delivered to a file.
-    public var bytes: [UInt8]
-
-    /// Makes a result, such as that of a test double.
-    package init(totalBytes: Int64, reusedBytes: Int64, digest: HTTPDigest? = nil, bytes: [UInt8] = []) {
-        (self.totalBytes, self.reusedBytes, self.digest, self.bytes) = (totalBytes, reusedBytes, digest, bytes)
-    }
+    public var bytes: [UInt8] = []
 }

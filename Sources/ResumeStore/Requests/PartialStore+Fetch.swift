@@ -99,7 +99,8 @@ extension Transfer {
                     }
                 }
                 if try await insists(on: loop.client.isOfOneAnswer) {
-                    (loop.client.reused, loop.client.isOfOneAnswer) = (0, true)
+                    loop.client.reused = 0
+                    loop.client.isOfOneAnswer = true
                     continue
                 }
                 do {

@@ -75,9 +75,6 @@ package protocol RequestClient {
 
     /// Returns the error to throw after the last retry.
     func exhausted(because failure: any Error) async -> any Error
-
-    /// Returns the error to throw after too many restarts.
-    func unstable(because reason: Reason) -> any Error
 }
 
 extension RequestClient {

@@ -10,9 +10,7 @@ package struct SampleAnswer: Sendable {
 
     package init<Body>(to request: SampleRequest, _ response: FetchResponse<Body>, _ body: [UInt8]) {
         self.request = request
-        var answer = FetchResponse(head: response.head, body: body, url: response.url)
-        answer.trust = response.trust
-        self.response = answer
+        self.response = FetchResponse(head: response.head, body: body, url: response.url, trust: response.trust)
     }
 
     /// Compares the samples with other bytes.
@@ -97,7 +95,8 @@ extension RequestLoop {
         } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length
         {
             // The bytes after that are compared with the response to the plan's request.
-            let (first, end) = (next.first &- next.shift, next.start &- next.shift)
+            let first = next.first &- next.shift
+            let end = next.start &- next.shift
             comparison.ranges = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
             comparison.shift = next.shift
         } else {

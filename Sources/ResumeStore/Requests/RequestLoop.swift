@@ -42,10 +42,8 @@ package struct RequestLoop<Client: RequestClient> {
         _ client: Client, _ limits: RetryPolicy, sampleSeed: UInt64? = nil, origins: OriginPaces = OriginPaces(),
         clock: StoreClock = .awake
     ) {
-        self.client = client
-        course = RequestCourse(limits)
-        self.sampleSeed = sampleSeed
-        (self.origins, self.clock, longestWait) = (origins, clock, limits.time)
+        (self.client, self.sampleSeed, self.origins, self.clock) = (client, sampleSeed, origins, clock)
+        (course, longestWait) = (RequestCourse(limits), limits.time)
     }
 
     /// Sends requests until the transfer is complete.
@@ -67,21 +65,23 @@ package struct RequestLoop<Client: RequestClient> {
             } catch let early as RequestOutcome {
                 outcome = early
             }
-            try await follow(outcome, of: plan)
+            try await follow(outcome, of: plan, in: turn)
         }
     }
 
     /// Sends one request and carries out the verdict on its response.
     private mutating func exchange(_ plan: Plan, _ turn: Turn, _ send: Send) async throws -> RequestOutcome {
         let response = try await send(&client, plan)
-        let (head, body) = (response.head, response.body)
-        let (status, timing) = (head.status.code, ResponseTiming(head))
+        let head = response.head
+        let body = response.body
+        let status = head.status.code
+        let timing = ResponseTiming(head)
         let sender = response.url?.origin ?? turn.origin
         note(head, from: sender)
         var isMoved = false
         defer { if !isMoved { client.cancel(body) } }
         let isOwnWait = timing.afterSeconds != nil && closing == nil
-        if [403, 416, 429, 503].contains(status), !isOwnWait, await yields(to: turn, because: status) {
+        if [403, 416, 429, 503].contains(status), !isOwnWait, yields(to: turn, because: status) {
             origins.close(sender, asAskedBy: head, on: clock)
             return .crowded(Reason.status(of: head))
         }
@@ -99,12 +99,12 @@ package struct RequestLoop<Client: RequestClient> {
         }
         // Another file was refused in the same way without a range.
         if case .askForWhole(let reason) = verdict, origins.with(turn.origin, { $0.refusals.contains(reason.code) }) {
-            verdict = .refuse(reason: reason)
+            verdict = .refuse(reason)
         }
         try await client.follow(verdict, of: head)
         // Bytes that come again are neither a restart nor progress.
         let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
-        if let use = verdict.continuation, !course.began(anew: isAnew) { throw client.unstable(because: use.reason) }
+        if let use = verdict.continuation, !course.began(anew: isAnew) { throw DownloadError.unstable(use.reason) }
         await client.judged(verdict, after: held)
         switch verdict {
         case .append, .startOver, .startRange:
@@ -180,7 +180,7 @@ package struct RequestLoop<Client: RequestClient> {
     }
 
     /// Decides what follows a request.
-    mutating func follow(_ outcome: RequestOutcome, of plan: Plan) async throws {
+    mutating func follow(_ outcome: RequestOutcome, of plan: Plan, in turn: Turn? = nil) async throws {
         switch outcome {
         case .body(let received, let failure):
             if received > 0, await client.transfer.isComplete {
@@ -188,8 +188,8 @@ package struct RequestLoop<Client: RequestClient> {
                 return origins.with(origin) { $0.works = true }
             }
             if await client.transfer.isComplete { return }
-            if received == 0, let failure, client.noAnswer(failure) != nil, await yields() {
-                return try await follow(.crowded(nil), of: plan)
+            if received == 0, let turn, let failure, client.noAnswer(failure) != nil, yields(to: turn) {
+                return try await follow(.crowded(nil), of: plan, in: turn)
             }
             try await follow(
                 .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
@@ -253,7 +253,7 @@ package struct RequestLoop<Client: RequestClient> {
             if isFailure { client.retries(after: delay, because: failure) }
             try await pause(until: now + delay)
         case .giveUp: throw await client.exhausted(because: failure)
-        case .unstable: throw client.unstable(because: (failure as? ResponseFailure)?.reason ?? .endedEarly)
+        case .unstable: throw DownloadError.unstable((failure as? ResponseFailure)?.reason ?? .endedEarly)
         }
     }
 }

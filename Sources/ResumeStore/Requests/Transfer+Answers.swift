@@ -38,8 +38,7 @@ extension Transfer {
         guard sightings != entry.sightings else { return }
         // A delivered file has no row otherwise.
         try claim()
-        let id = entry.id
-        try await disk?.write { connection in try connection.setSightings(id: id, sightings) }
+        try await set("seen", to: sightings?.stored)
         entry.sightings = sightings
     }
 
@@ -49,10 +48,7 @@ extension Transfer {
     /// Records ``closedSize``, so that the next run does not begin with a range that is refused.
     package func noteClosed(_ size: Int64?) async throws {
         guard let size, size != entry.closedSize, isClaimed else { return }
-        let (id, generation) = (entry.id, entry.generation)
-        try await disk?.write { connection in
-            try connection.setClosed(id: id, generation: generation, size: size)
-        }
+        try await set("closed", to: size)
         entry.closedSize = size
     }
 
@@ -66,20 +62,12 @@ extension Transfer {
     /// Records the digest that the server sends, if it has sent none before.
     func learn(digestOf representation: Representation) async throws {
         guard entry.representation?.reprDigest == nil, let digest = representation.reprDigest else { return }
-        let (id, generation) = (entry.id, entry.generation)
-        try await disk?.write { connection in
-            _ = try connection.run(
-                "UPDATE download SET repr_digest = ? WHERE id = ? AND generation = ?", digest, id,
-                generation)
-        }
+        try await set("repr_digest", to: digest)
         entry.representation?.reprDigest = digest
     }
 
     func learnLength(_ length: Int64) async throws {
-        let (id, generation) = (entry.id, entry.generation)
-        try await disk?.write { connection in
-            try connection.learnLength(id: id, generation: generation, length: length)
-        }
+        try await set("complete_length", to: length)
         entry.representation?.completeLength = length
         readable.learn(totalLength: entry.totalBytes)
     }
@@ -96,7 +84,9 @@ extension Transfer {
         }
         main.endBody()
         var context = context
-        (context.url, context.sightings, context.day) = (caller.url, entry.sightings, WallClock.day)
+        context.url = caller.url
+        context.sightings = entry.sightings
+        context.day = WallClock.day
         let held = partial
         context.isRestart = caller.isRestart
         context.replaced = caller.doubt?.replaced ?? (held.isEmpty ? caller.left : nil)

@@ -26,15 +26,9 @@ extension Transfer {
         }
         try claim()
         try checkpoint()
-        guard let path = entry.chunks.first?.path else { return }
         let part = PartReference(id: entry.id, generation: entry.generation, offset: held)
         let end = partial.nextHeld?.lowerBound ?? entry.representation?.completeLength
-        let current: Entry? = try await store.write { connection in
-            guard try connection.insertPart(part, path: path, end: end, mark: mark) else { return nil }
-            return try connection.entry(id: part.id)
-        }
-        guard let current, current.generation == part.generation else { throw StoreError.superseded }
-        try take(current)
+        guard try await insertPart(part, upTo: end, mark: mark) else { throw StoreError.superseded }
         begin(with: blob)
     }
 
@@ -43,7 +37,8 @@ extension Transfer {
     /// - Returns: The number of removed bytes.
     package func dropMarked(because reason: Reason) async throws -> Int64 {
         try? await sync.finish()
-        let (before, lost) = (receivedBytes, entry.chunks.filter { $0.mark != nil }.heldBytes)
+        let before = receivedBytes
+        let lost = entry.chunks.filter { $0.mark != nil }.heldBytes
         try await reduce(.restarted, reason, lost: lost) { chunks in
             chunks.filter { $0.mark != nil }.reduce(chunks) { $0.removing($1.range) }
         }
@@ -73,7 +68,8 @@ extension Transfer {
     /// Throws unless the complete file has the digest that the caller names, if it does.
     func requireDigest() async throws {
         guard let digest = policy.digest, caller.proved != digest, !passesOn else { return }
-        let (bytes, range) = (heldBytes, 0..<held)
+        let bytes = heldBytes
+        let range = 0..<held
         let found = try await Blocking.run {
             var hash = RunningHash(digest.algorithm)
             try unsafe bytes.forEachBuffer(in: range) { unsafe hash.update($0) }

@@ -13,7 +13,8 @@ extension Transfer {
 
     /// Continues without the stored bytes, which stay until their replacement is delivered.
     func startBeside(because reason: Reason) async throws {
-        let (key, bytes) = (entry.key, receivedBytes)
+        let key = entry.key
+        let bytes = receivedBytes
         // The other program's file still has bytes that no sample has confirmed.
         guard !isAdopted, try await leaveReplaced() else { return try await discard(reason: reason) }
         // From now on, the old entry is the first that is removed if space is needed.
@@ -29,7 +30,9 @@ extension Transfer {
     func leaveReplaced() async throws -> Bool {
         guard let disk, access != .foreign, receivedBytes > 0 else { return false }
         try claim()
-        let (old, name, left) = (entry, key, partial)
+        let old = entry
+        let name = key
+        let left = partial
         let isFirst = try await disk.read { connection in
             try connection.variants(of: name).allSatisfy {
                 $0.id == old.id || $0.requester.code != old.requester.code
@@ -46,10 +49,7 @@ extension Transfer {
             return false
         }
         guard old.isPinned else { return true }
-        let id = entry.id
-        try await disk.write { connection in
-            _ = try connection.run("UPDATE download SET pinned = 1 WHERE id = ?", id)
-        }
+        try await set("pinned", to: true)
         entry.isPinned = true
         return true
     }
@@ -86,7 +86,8 @@ extension Transfer {
         }
         fresh.completeLength = length
         guard let contradiction = Verdict.contradiction(of: fresh, with: replaced, in: context) else { return }
-        let (reason, refused) = (contradiction.reason(in: context), entry)
+        let reason = contradiction.reason(in: context)
+        let refused = entry
         if let disk, try await goBack({ $0 == replaced.representation }) {
             try disk.removeBlobs(try await disk.write { connection in try connection.remove(refused) })
             access = replaced.access
@@ -112,7 +113,9 @@ extension Transfer {
     /// - Returns: Whether there are.
     private func goBack(_ isWanted: @escaping @Sendable (Representation) -> Bool) async throws -> Bool {
         guard let disk, isClaimed else { return false }
-        let (current, name, folder) = (entry, key, disk.folder)
+        let current = entry
+        let name = key
+        let folder = disk.folder
         let older: Fresh? = try await disk.read { connection in
             for variant in try connection.variants(of: name) where variant.id != current.id {
                 guard variant.requester.code == current.requester.code,
@@ -128,8 +131,12 @@ extension Transfer {
         try? await sync.finish()
         guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
         main.stop()
-        (lease, entry, caller.left) = (older.lease, recovered.entry, nil)
-        (damage, isSpliced, uncompared) = (recovered.damage, nil, 0)
+        lease = older.lease
+        entry = recovered.entry
+        caller.left = nil
+        damage = recovered.damage
+        isSpliced = nil
+        uncompared = 0
         begin(with: recovered.blob)
         if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
         return true

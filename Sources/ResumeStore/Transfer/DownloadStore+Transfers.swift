@@ -162,7 +162,8 @@ extension DownloadStore {
     ///
     /// - Returns: nil if another process has changed the entry, because locks do not work.
     func recover(_ entry: Entry, showing shown: String) async throws -> Recovered? {
-        let (folder, trustsLengths) = (folder, trustsLengths)
+        let folder = folder
+        let trustsLengths = trustsLengths
         let blocks = try await read { connection in try connection.blocks(of: entry.id) }
         let lastBlocks = Trusted.last(of: entry, among: blocks)
         let trusted = try await Blocking.run {
@@ -178,8 +179,8 @@ extension DownloadStore {
                 _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
             }
             if trusted.stopsGrowing || !trustsLengths { try connection.stopGrowing(id: entry.id) }
-            if trustsLengths, let growth = trusted.growth {
-                _ = try connection.checkpoint(entry.part, received: growth.end, durable: 0, blocks: growth.blocks)
+            if trustsLengths, let end = trusted.growth.last?.end {
+                _ = try connection.checkpoint(entry.part, received: end, durable: 0, blocks: trusted.growth)
             }
             if entry.state == .complete, trusted.chunks.contiguousEnd != entry.totalBytes {
                 try connection.run("UPDATE download SET state = 'partial' WHERE id = ?", entry.id)
@@ -209,12 +210,6 @@ struct Recovered: Sendable {
     let damage: Reason?
     /// The blocks that must be compared with their checksums.
     let unread: [Block]
-}
-
-/// A new entry, so that there are no stored bytes to check.
-struct Fresh: Sendable {
-    let entry: Entry
-    let lease: Lease
 }
 
 extension Entry {

@@ -13,15 +13,10 @@ internal import Synchronization
 /// let image = try await store.fetch(url) { fields in try await get(fields) }
 /// ```
 public final class MemoryStore: PartialStore {
-    private struct Waiter {
-        let number: UInt64
-        let continuation: CheckedContinuation<MemoryHeld?, any Error>
-    }
-
     private struct State {
         var shelf: MemoryShelf
-        var waiters: [String: [Waiter]] = [:]
-        var lastWaiter: UInt64 = 0
+        /// The tasks that wait for an entry, in order.
+        var waiters: [String: [AsyncStream<MemoryHeld>.Continuation]] = [:]
     }
 
     /// The maximum total size of all entries in bytes, including those in use.
@@ -55,7 +50,8 @@ public final class MemoryStore: PartialStore {
     /// Makes a store for one download, whose bytes go to a reader.
     package init(passing passed: PassedBytes) {
         self.passed = passed
-        (maximumSize, maximumEntrySize) = (.max, .max)
+        maximumSize = .max
+        maximumEntrySize = .max
         state = Mutex(State(shelf: MemoryShelf(maximumSize: .max, maximumEntries: 1)))
         identityKey = RequestIdentity.newKey()
     }
@@ -114,7 +110,8 @@ public final class MemoryStore: PartialStore {
     ) async throws -> Int64 {
         let key = download.downloadKey.rawValue
         guard let held = try await take(key, orElse: nil, waits: waits) else { throw StoreError.nothingHeld(key) }
-        let (entry, owner) = (held.entry, held.blob?.owner)
+        let entry = held.entry
+        let owner = held.blob?.owner
         let caller = try Caller(url: DownloadURL(entry.url), identity: owner, policy: ResumePolicy())
         let transfer = Transfer(.memory(self), name: entry.name, caller: caller, entry: entry, blob: held.blob)
         do {
@@ -135,32 +132,20 @@ extension MemoryStore {
     ///
     /// - Returns: The entry; nil if there is none and none was to be added.
     private func take(_ key: String, orElse fresh: Entry?, waits: Bool) async throws -> MemoryHeld? {
-        let number = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
+        let (stream, waiter) = AsyncStream<MemoryHeld>.makeStream()
+        let taking = state.withLock { state in
+            let taking = state.shelf.take(key, orElse: fresh)
+            if case .inUse = taking, waits { state.waiters[key, default: []].append(waiter) }
+            return taking
         }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<MemoryHeld?, any Error>? in
-                    switch state.shelf.take(key, orElse: fresh) {
-                    case .taken(let held): return .success(held)
-                    case .absent: return .success(nil)
-                    case .inUse where !waits: return .failure(StoreError.inUse(key))
-                    // The cancellation handler has already run and found no waiter.
-                    case .inUse where Task.isCancelled: return .failure(CancellationError())
-                    case .inUse:
-                        state.waiters[key, default: []].append(Waiter(number: number, continuation: continuation))
-                        return nil
-                    }
-                }
-                if let result { continuation.resume(with: result) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state -> Waiter? in
-                guard let index = state.waiters[key]?.firstIndex(where: { $0.number == number }) else { return nil }
-                return state.waiters[key]?.remove(at: index)
-            }
-            waiter?.continuation.resume(throwing: CancellationError())
+        switch taking {
+        case .taken(let held): return held
+        case .absent: return nil
+        case .inUse where !waits: throw StoreError.inUse(key)
+        case .inUse:
+            for await held in stream { return held }
+            state.withLock { $0.waiters[key]?.removeAll { $0 == waiter } }
+            throw CancellationError()
         }
     }
 
@@ -223,17 +208,16 @@ extension MemoryStore {
         // A blob that is removed with its last reference needs no trimming.
         if !goes { held.blob?.trim() }
         let size = held.blob?.room ?? 0
-        let next = state.withLock { state -> Waiter? in
-            if let next = state.waiters[key]?.first {
+        state.withLock { state in
+            while let next = state.waiters[key]?.first {
                 state.waiters[key]?.removeFirst()
-                state.shelf.update(MemoryHeld(entry: held.entry), size: size)
-                return next
+                // Not if its task was cancelled.
+                guard case .enqueued = next.yield(held) else { continue }
+                return state.shelf.update(MemoryHeld(entry: held.entry), size: size)
             }
             state.waiters[key] = nil
             state.shelf.update(held, size: size)
             if goes { state.shelf.remove(key) } else { state.shelf.putBack(key) }
-            return nil
         }
-        next?.continuation.resume(returning: held)
     }
 }

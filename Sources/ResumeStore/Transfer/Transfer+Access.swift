@@ -30,11 +30,13 @@ extension Transfer {
 
     func setRequester(_ requester: Requester, url: String) async throws {
         guard requester != entry.requester else { return }
-        let (id, generation) = (entry.id, entry.generation)
+        let id = entry.id
+        let generation = entry.generation
         try await disk?.write { connection in
             try connection.setRequester(id: id, generation: generation, requester, url: url)
         }
-        (entry.requester, entry.url) = (requester, url)
+        entry.requester = requester
+        entry.url = url
         (blob as? MemoryBlob)?.owner = requester.code == nil ? nil : caller.identity
     }
 
@@ -75,7 +77,10 @@ extension Transfer {
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
         try claim()
         guard memory == nil else { return try await discard(reason: reason) }
-        let (id, generation, name, entry) = (entry.id, entry.generation, key, entry)
+        let id = entry.id
+        let generation = entry.generation
+        let name = key
+        let entry = entry
         let isSecond = try await store.read { connection in
             try connection.hasRefused(digest, of: name, beside: entry)
         }
@@ -97,10 +102,14 @@ extension Transfer {
         } else {
             let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
             main.stop()
-            (lease, entry) = (own.lease, own.entry)
+            lease = own.lease
+            entry = own.entry
         }
-        (damage, isSpliced, uncompared) = (nil, nil, 0)
-        (caller.standing, caller.proved) = (.same, nil)
+        damage = nil
+        isSpliced = nil
+        uncompared = 0
+        caller.standing = .same
+        caller.proved = nil
         begin(with: nil)
         access = .granted
         readable.grant()
@@ -124,7 +133,8 @@ extension DownloadStore {
             let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
             for number in free + known.map(\.number) {
                 let key = Variant.key(name, number)
-                var (blobs, lost) = ([BlobName](), [Event]())
+                var blobs = [BlobName]()
+                var lost = [Event]()
                 if let old = try connection.entry(key: key) {
                     // A caller's own key may look like that of a variant.
                     guard old.variant == number, !old.isPinned, let lease = try Lease.take(old.id, in: folder) else {
@@ -140,14 +150,8 @@ extension DownloadStore {
                         try lost.forEach { try connection.record($0) }
                     }
                 }
-                let id = try connection.claim(
-                    key: key, variant: number, url: caller.url.redacted, selection: selection,
-                    destination: caller.destination?.path, now: WallClock.milliseconds)
-                guard let id, let lease = try Lease.take(id, in: folder), let entry = try connection.entry(id: id)
-                else {
-                    continue
-                }
-                return (Fresh(entry: entry, lease: lease), blobs, lost)
+                let fresh = Entry(unclaimed: name, variant: number, caller, selection)
+                if let own = try connection.claim(fresh, url: fresh.url, in: folder) { return (own, blobs, lost) }
             }
             return nil
         }

@@ -61,7 +61,10 @@ extension Transfer {
     private func goOnAtEnd() async throws {
         // A running sync covers the current parts.
         try await synchronize()
-        try await reload()
+        let old = entry
+        let current = try await store.read { connection in try connection.entry(id: old.id) }
+        guard current?.generation == old.generation else { throw StoreError.superseded }
+        try take(current)
         begin(with: blob)
     }
 
@@ -134,8 +137,8 @@ extension Transfer {
     /// Protects the entry for a task that intends to continue it, even after this transfer has ended.
     ///
     /// - Returns: The sign; nil if it cannot be created, so that the entry is not protected.
-    package var pausedSign: PausedSign? {
-        try? PausedSign(entry.id, among: store.pausedEntries, in: store.folder)
+    package var pausedSign: Lease? {
+        try? Lease.pausing(entry.id, in: store.folder)
     }
 }
 

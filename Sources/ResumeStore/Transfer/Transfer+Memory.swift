@@ -45,9 +45,13 @@ extension Transfer {
     /// - Returns: False for a store on disk.
     func beginInMemory(with representation: Representation) -> Bool {
         guard let memory else { return false }
-        (entry.representation, entry.chunks) = (representation, [])
-        (entry.requester, entry.url) = (requester(for: representation), caller.url.redacted)
-        (isSpliced, caller.standing, caller.proved) = (false, .same, nil)
+        entry.representation = representation
+        entry.chunks = []
+        entry.requester = requester(for: representation)
+        entry.url = caller.url.redacted
+        isSpliced = false
+        caller.standing = .same
+        caller.proved = nil
         begin(with: memory.makeBlob(of: entry, for: caller.identity))
         access = .granted
         readable.grant()

@@ -68,53 +68,21 @@ extension Transfer {
         guard !hasAllBytes, receivedBytes <= bytes.count else {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
-        let (store, length, count) = (try store, length(of: representation), Int64(bytes.count))
+        let count = Int64(bytes.count)
         try await store.makeRoom(forCopy: count)
-        try? await sync.finish()
-        let (old, id, key, lost) = (entry.generation, entry.id, entry.key, receivedBytes)
-        let blocks = Block.blocks(of: bytes)
-        let (requester, url) = (requester(for: representation), caller.url.redacted)
-        let (file, replaced): (OpenFile, Rewritten?) = try await creatingBlob(filling: { file in
+        try await rewrite(
+            with: representation, because: .promoted, replacing: receivedBytes, bytes: count, holding: [0..<count],
+            committed: .promotionCommitted
+        ) { file in
             try unsafe file.write(bytes.span.bytes, at: 0)
             try file.synchronizeData()
             KillPoint.reached(.promotionSynced)
-        }) { name in
-            try await store.write(durability: .power) { connection in
-                let now = WallClock.milliseconds
-                let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, for: requester, url: url, length: length,
-                    blob: name, grows: store.trustsLengths, now: now)
-                guard let blobs, let part = try connection.entry(id: id)?.part,
-                    try connection.checkpoint(part, received: count, durable: count, blocks: blocks)
-                else { return nil }
-                let kind: Event.Kind = lost > 0 ? .restarted : .started
-                try connection.record(Event(key: key, at: now, kind: kind, reason: .promoted, bytes: count))
-                return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
-            }
         }
-        guard let replaced else { throw StoreError.superseded }
-        KillPoint.reached(.promotionCommitted)
-        try take(replaced.entry)
-        begin(with: file)
         try await grantAccess()
-        try store.removeBlobs(replaced.abandoned)
     }
 }
 
 extension Reason {
     static let promoted = Reason(
         "promoted", "the partial data was moved from memory to disk")
-}
-
-extension Block {
-    /// The number of bytes per checksum if all bytes are known at once.
-    private static let size = 1 << 20
-
-    /// Computes the checksums of bytes that are stored from the beginning of a blob.
-    fileprivate static func blocks(of bytes: [UInt8]) -> [Block] {
-        stride(from: 0, to: bytes.count, by: size).map { start in
-            let part = unsafe bytes.span.bytes.extracting(start..<min(start + size, bytes.count))
-            return Block(offset: Int64(start), length: Int64(part.byteCount), checksum: Checksum.crc32c(part))
-        }
-    }
 }

@@ -27,7 +27,8 @@ extension Transfer {
 
     /// Implements ``read(_:)``.
     func read(_ range: Range<Int64>, evenIfWithheld: Bool) async throws -> [UInt8] {
-        let (epoch, readable) = (readable.status.epoch, readable)
+        let epoch = readable.status.epoch
+        let readable = readable
         switch try await Blocking.run({ try readable.read(range, in: epoch, evenIfWithheld: evenIfWithheld) }) {
         case .bytes(let bytes): return bytes
         case .givenUp: throw StoreError.notHeld(range)
@@ -60,7 +61,7 @@ extension Transfer {
             release(removing: true)
             return bytes
         }
-        try leaveStore(isShared: isAwaited, to: nil)
+        try leaveStore(departure(to: nil), nil, isShared: isAwaited)
         return bytes
     }
 }

@@ -12,33 +12,10 @@ extension Transfer {
         if beginInMemory(with: representation) { return }
         if try beginBrief(with: representation, reason: reason) { return }
         try claim()
-        let (store, length) = (try store, length(of: representation))
-        // Nothing of the old representation may be committed after this.
-        try? await sync.finish()
-        let (old, id, key, shared) = (entry.generation, entry.id, entry.key, key)
-        let (requester, url) = (requester(for: representation), caller.url.redacted)
-        // The blob has a separate lock, taken before its name exists and kept across the commit until a row names it.
-        let (file, begun): (OpenFile, Rewritten?) = try await creatingBlob { name in
-            try store.writeNow { connection in
-                let now = WallClock.milliseconds
-                let blobs = try connection.startOver(
-                    id: id, generation: old, with: representation, for: requester, url: url, length: length,
-                    blob: name, grows: store.trustsLengths, now: now)
-                guard let blobs else { return nil }
-                let kind: Event.Kind = replaced > 0 ? .restarted : .started
-                try connection.record(Event(key: key, at: now, kind: kind, reason: reason, bytes: replaced))
-                if key != shared, replaced > 0 {
-                    try connection.record(Event(key: shared, at: now, kind: kind, reason: reason, bytes: replaced))
-                }
-                return Rewritten(abandoned: blobs, entry: try connection.entry(id: id))
-            }
-        }
-        guard let begun else { throw StoreError.superseded }
-        (isSpliced, caller.standing, caller.proved) = (false, .same, nil)
-        KillPoint.reached(.startedOver)
-        try store.removeBlobs(begun.abandoned)
-        try take(begun.entry)
-        begin(with: file)
+        try await rewrite(with: representation, because: reason, replacing: replaced)
+        isSpliced = false
+        caller.standing = .same
+        caller.proved = nil
         // Whatever was withheld is not in this blob.
         readable.grant()
         try await grantAccess()
@@ -50,8 +27,8 @@ extension Transfer {
     func noteAbsence(_ response: HTTPResponse) async throws {
         let isGone = [404, 410].contains(response.status.code)
         guard isClaimed, isGone != (entry.goneAt != nil) else { return }
-        let (id, since) = (entry.id, isGone ? WallClock.milliseconds : nil)
-        try await disk?.write { connection in try connection.setGone(id: id, since: since) }
+        let since = isGone ? WallClock.milliseconds : nil
+        try await set("gone_at", to: since)
         entry.goneAt = since
     }
 
@@ -99,8 +76,7 @@ extension Transfer {
         let reduced: Entry? = try await store.write { connection in
             let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation, change)
             guard isCurrent else { return nil }
-            try connection.record(
-                Event(key: entry.key, at: WallClock.milliseconds, kind: kind, reason: reason, bytes: lost))
+            try connection.record(kind, key: entry.key, reason: reason, bytes: lost)
             return try connection.entry(id: entry.id)
         }
         try take(reduced)
@@ -160,22 +136,21 @@ extension Transfer {
     /// - Throws: ``StoreError``
     package func setDestination(_ destination: Destination) async throws {
         guard entry.destination != destination.path else { return }
-        let id = entry.id
-        if isClaimed {
-            try await store.write { connection in
-                _ = try connection.run(
-                    "UPDATE download SET destination = ? WHERE id = ?", destination.path, id)
-            }
-        }
+        try await set("destination", to: destination.path)
         entry.destination = destination.path
     }
 
-    /// Continues with the current state of the entry in the store.
-    func reload() async throws {
-        let (id, generation) = (entry.id, entry.generation)
-        let current = try await store.read { connection in try connection.entry(id: id) }
-        guard current?.generation == generation else { throw StoreError.superseded }
-        try take(current)
+    /// Records a value in the entry's row, if there is one.
+    func set(
+        _ column: String, to value: (any SQLiteBindable)?, durability: Connection.CommitDurability = .process
+    ) async throws {
+        guard isClaimed else { return }
+        let id = entry.id
+        let generation = entry.generation
+        try await disk?.write(durability: durability) { connection in
+            _ = try connection.run(
+                "UPDATE download SET \(column) = ? WHERE id = ? AND generation = ?", value, id, generation)
+        }
     }
 
     /// Continues with an entry as it was read in the transaction that changed it.
@@ -193,39 +168,64 @@ extension Transfer {
     }
 }
 
-/// The result of a transaction that rewrote an entry.
-struct Rewritten: Sendable {
-    /// Blobs that the entry no longer names.
-    let abandoned: [BlobName]
-    let entry: Entry?
-}
-
 extension Transfer {
-    /// Creates a blob and commits the row that names it; orphaned blobs are not removed in between.
+    /// Gives the entry a new blob, commits the row that names it, and removes the old one.
     ///
     /// - Parameters:
-    ///   - fill: Fills the file before the commit; it may block.
-    ///   - commit: Commits a row that names the blob.
-    /// - Returns: The blob's file, and what `commit` returned.
-    /// - Throws: ``StoreError``
-    func creatingBlob<Result: Sendable>(
-        filling fill: (OpenFile) throws -> Void = { _ in }, _ commit: (BlobName) async throws -> Result
-    ) async throws -> (OpenFile, Result) {
+    ///   - representation: The representation of the blob's bytes.
+    ///   - reason: Why the entry is started, or restarted.
+    ///   - replaced: The number of bytes that are given up.
+    ///   - bytes: The number of bytes to record with the reason; nil for those that are given up.
+    ///   - ranges: What `fill` writes. It is synced before the row is, and both survive a power loss then.
+    ///   - agreedSamples: The number of samples of it that agreed with the server; nil if it needs none.
+    ///   - mayGrow: Whether the length of the blob may count.
+    ///   - committed: The point after the commit.
+    ///   - fill: Fills and syncs the file before the commit; it may block.
+    /// - Throws: ``StoreError``; the entry is unchanged then unless the old blob cannot be removed.
+    func rewrite(
+        with representation: Representation, because reason: Reason, replacing replaced: Int64, bytes: Int64? = nil,
+        holding ranges: [Range<Int64>] = [], agreedSamples: Int64? = nil, mayGrow: Bool = true,
+        committed: KillPoint = .startedOver, filling fill: (OpenFile) throws -> Void = { _ in }
+    ) async throws {
+        // Nothing of the old representation may be committed after this.
+        try? await sync.finish()
+        let (store, old, shared) = (try store, entry, key)
+        let requester = requester(for: representation)
+        let url = caller.url.redacted
         do {
-            let folder = try store.folder
-            let creation = try BlobCreation(in: folder)
+            // The blob has a separate lock, taken before its name exists and kept across the commit until a row names
+            // it, so that orphaned blobs are not removed in between.
+            let creation = try BlobCreation(in: store.folder)
+            let blocks: [Block]
             do {
                 try fill(creation.file)
+                blocks = try ranges.flatMap { try creation.file.blocks(in: $0, of: 1 << 20) }
             } catch {
-                _ = try? folder.remove(creation.name)
+                _ = try? store.folder.remove(creation.name)
                 throw error
             }
-            let folders = try folder.foldersToSync(for: creation.name)
+            let folders = try store.folder.foldersToSync(for: creation.name)
             for changed in folders { try await FolderSynchronizer.shared.synchronize(changed) }
-            try folder.noteSynced(folders)
+            try store.folder.noteSynced(folders)
             KillPoint.reached(.blobCreated)
-            let result = try await commit(creation.name)
-            return withExtendedLifetime(creation) { (creation.file, result) }
+            let begun = try store.writeNow(durability: ranges.isEmpty ? .process : .power) { connection in
+                let begun = try connection.startOver(
+                    old, with: representation, for: requester, url: url, blob: creation.name,
+                    grows: mayGrow && store.trustsLengths)
+                guard var begun else { throw StoreError.superseded }
+                if !ranges.isEmpty {
+                    begun.entry = try connection.adopt(ranges, as: begun.entry, blocks, agreedSamples: agreedSamples)
+                }
+                for key in replaced > 0 && old.key != shared ? [old.key, shared] : [old.key] {
+                    try connection.record(
+                        replaced > 0 ? .restarted : .started, key: key, reason: reason, bytes: bytes ?? replaced)
+                }
+                return begun
+            }
+            KillPoint.reached(committed)
+            try withExtendedLifetime(creation) { try take(begun.entry) }
+            begin(with: creation.file)
+            try store.removeBlobs(begun.abandoned)
         } catch {
             throw StoreError(wrapping: error)
         }

@@ -1,6 +1,7 @@
 internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
+internal import Synchronization
 
 /// Receives several streams in parallel, each at a different offset.
 ///
@@ -23,7 +24,7 @@ extension Transfer {
     {
         try requireOpen()
         try claim()
-        guard let blob, let path = entry.chunks.first?.path else { return nil }
+        guard let blob else { return nil }
         let start = continuation.offset
         guard let end = continuation.bodyEnd, start < end else { return nil }
         // Another stream may have received these bytes by now.
@@ -41,19 +42,15 @@ extension Transfer {
         if before == nil {
             // From now on, the length of the blob does not tell how many unrecorded bytes it has.
             if entry.grows { try checkpoint() }
-            let current: Entry? = try await store.write { connection in
-                guard try connection.insertPart(part, path: path, end: end) else { return nil }
-                return try connection.entry(id: part.id)
-            }
-            guard let current, current.generation == part.generation else { return nil }
-            try take(current)
+            guard try await insertPart(part, upTo: end) else { return nil }
             KillPoint.reached(.segmentOpened)
         }
-        let (isNew, now) = (before == nil, sync.clock.now())
+        let isNew = before == nil
+        let now = sync.clock.now()
         sync.ledger.withLock { ledger in
             if isNew {
                 if adjoining > 0 { ledger.follow(upTo: start) }
-                ledger.insert(PartLedger(part, received: start, durable: start, isFollowed: false, at: now))
+                ledger.insert(PartLedger(part, received: start, durable: start, at: now))
             }
             ledger.commit(.often)
         }
@@ -67,6 +64,18 @@ extension Transfer {
         }
         segments.append(segment)
         return segment
+    }
+
+    /// Creates the row of a part; false if the entry has another generation, or bytes there.
+    func insertPart(_ part: PartReference, upTo end: Int64?, mark: String? = nil) async throws -> Bool {
+        guard let path = entry.chunks.first?.path else { return false }
+        let current: Entry? = try await store.write { connection in
+            guard try connection.insertPart(part, path: path, end: end, mark: mark) else { return nil }
+            return try connection.entry(id: part.id)
+        }
+        guard let current else { return false }
+        try take(current)
+        return true
     }
 
     /// The number of bytes before an offset to compare.

@@ -2,6 +2,7 @@ package import HTTPTypes
 internal import ResumeFiles
 package import ResumeHTTP
 internal import ResumeSQLite
+internal import Synchronization
 
 /// One download that this process has exclusive use of, on disk or in memory: plans requests, judges responses, receives
 /// bytes, delivers the file.
@@ -86,12 +87,14 @@ public actor Transfer {
         key = name
         self.home = home
         let disk: DownloadStore? = if case .disk(let store) = home { store } else { nil }
-        (self.lease, self.keyLease, isClaimed) = (lease, keyLease, lease != nil || disk == nil)
+        self.lease = lease
+        self.keyLease = keyLease
+        isClaimed = lease != nil || disk == nil
         self.entry = entry
         self.blob = blob
         sync = BlobSync(store: disk, entry: entry, blob: blob)
         readable = ReadableBlob(
-            blob, sync.ledger, totalLength: entry.totalBytes, unread: unread,
+            blob, sync, totalLength: entry.totalBytes, unread: unread,
             isWithheld: access != .granted || entry.chunks.contains { $0.mark != nil && $0.length > 0 })
         main = PartStream(nil, sync, readable)
         executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
@@ -194,7 +197,8 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        (receivedBefore, bodies) = (receivedBytes, bodies + 1)
+        receivedBefore = receivedBytes
+        bodies = bodies + 1
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
         if awaitsDigest, entry.grows {
             // The blob may soon contain bytes that are discarded.
@@ -225,9 +229,6 @@ public actor Transfer {
             if try !main.append(piece) { try await main.catchUp() }
         }
     }
-
-    /// Whether a body is being received.
-    package nonisolated var isReceiving: Bool { main.course { _ in true } ?? false }
 
     /// Whether all requested bytes have been received although the body continues.
     ///
