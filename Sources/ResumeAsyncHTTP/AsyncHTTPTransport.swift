@@ -145,7 +145,8 @@ public final class AsyncHTTPTransport: Transport {
     /// it.
     deinit {
         if shared != nil { return }
-        let (rest, group) = (state.withLock { $0.isShutDown ? nil : $0.clients.removeAll() }, group)
+        let rest = state.withLock { $0.isShutDown ? nil : $0.clients.removeAll() }
+        let group = group
         if let rest { Task { try? await Self.end(rest, group) } }
     }
 
@@ -215,10 +216,10 @@ public final class AsyncHTTPTransport: Transport {
         guard let client else { throw TransportError.isShutDown }
         let task = client.execute(request: message, delegate: receiver)
         receiver.attach(task)
-        let timer = timeout.map { timeout in
+        let stopTimer = timeout.map { timeout in
             Ticker.shared.every(timeout) { receiver.cancel(with: TransportError.late(url.authority, timeout)) }
         }
-        defer { timer?.cancel() }
+        defer { stopTimer?() }
         do {
             return try await withCancellation {
                 TransportResponse(head: try await receiver.head(), body: receiver, trust: configuration.trust)

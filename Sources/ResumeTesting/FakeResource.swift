@@ -1,4 +1,5 @@
 public import HTTPTypes
+internal import ResumeHTTP
 
 /// What a ``FakeTransport`` serves at a URL.
 public struct FakeResource: Sendable {
@@ -64,26 +65,17 @@ public struct FakeResource: Sendable {
         var body = content[...]
         let isCurrent = asked[.ifRange].map { $0 == entityTag || $0 == lastModified } ?? true
         if acceptsRanges, isCurrent, request.method == .get, let range = asked[.range] {
-            guard let (first, last) = Self.bounds(of: range, in: content.count) else {
+            let parts = RangeSelection(range)?.parts(completeLength: Int64(content.count)) ?? []
+            guard let part = parts.first, parts.count == 1 else {
                 head.status = .rangeNotSatisfiable
                 head.headerFields[.contentRange] = "bytes */\(content.count)"
                 return (head, [])
             }
             head.status = .partialContent
-            head.headerFields[.contentRange] = "bytes \(first)-\(last)/\(content.count)"
-            body = content[first...last]
+            head.headerFields[.contentRange] = "bytes \(part.first)-\(part.end - 1)/\(content.count)"
+            body = content[Int(part.first)..<Int(part.end)]
         }
         head.headerFields[.contentLength] = "\(body.count)"
         return (head, request.method == .head ? [] : body)
-    }
-
-    /// Returns the first and last byte of a range (`bytes=1-`, `bytes=1-2` or `bytes=-3`); nil if it cannot be satisfied.
-    private static func bounds(of range: String, in count: Int) -> (Int, Int)? {
-        let parts = range.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
-        guard range.hasPrefix("bytes="), parts.count == 2, count > 0 else { return nil }
-        if parts[0].isEmpty { return Int(parts[1]).flatMap { $0 > 0 ? (max(count - $0, 0), count - 1) : nil } }
-        guard let first = Int(parts[0]), first >= 0, first < count else { return nil }
-        let last = parts[1].isEmpty ? count - 1 : min(Int(parts[1]) ?? -1, count - 1)
-        return last >= first ? (first, last) : nil
     }
 }

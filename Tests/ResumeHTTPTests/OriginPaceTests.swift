@@ -56,4 +56,17 @@ struct OriginPaceTests {
         #expect(pace.refuses(third) == false, "its own request is no other")
         #expect(pace.isOpen)
     }
+
+    @Test("A21: the other may end while a refusal is on its way", arguments: [false, true])
+    func overlapped(hasLeft: Bool) {
+        var pace = OriginPace()
+        guard case .go(let first) = pace.enter(at: .zero), case .go(let second) = pace.enter(at: .zero) else { return }
+        pace.serves(first)
+        pace.leave(first)
+        #expect(pace.refuses(first) == false, "it was alone")
+        if hasLeft { pace.leave(second) }
+        #expect(pace.refuses(second) == true)
+        guard case .go(let third) = pace.enter(at: .zero) else { return #expect(hasLeft == false) }
+        #expect(pace.refuses(third) == false, "nothing was served since it began")
+    }
 }

@@ -17,7 +17,8 @@ package struct AddressChoice: Sendable, Hashable {
 
     /// Makes a choice.
     package init(fixed: [String: [String]] = [:], family: Family? = nil) {
-        (self.fixed, self.family) = (fixed, family)
+        self.fixed = fixed
+        self.family = family
     }
 
     /// Returns the addresses that are chosen for the host and port of a URL; nil if none are.

@@ -47,7 +47,8 @@ final class ArrivalGate: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         guard isHandingOver else { return }
-        (isHandingOver, isAwaited) = (false, false)
+        isHandingOver = false
+        isAwaited = false
         context.fireChannelReadComplete()
     }
 

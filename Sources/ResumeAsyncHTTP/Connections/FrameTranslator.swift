@@ -52,7 +52,8 @@ final class FrameTranslator: ChannelDuplexHandler {
             }
             let stream = HTTP2StreamID(nextStream)
             nextStream += 2
-            (self.stream, hasHead) = (stream, false)
+            self.stream = stream
+            hasHead = false
             let headers = HTTP2Frame.FramePayload.Headers(headers: HPACKHeaders(head), endStream: true)
             context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: .headers(headers))), promise: promise)
         }

@@ -22,7 +22,10 @@ struct SecureStart: Sendable {
 
     /// Makes one for connections to the origin of a URL.
     init(to url: DownloadURL, by route: Route, tls: NIOSSLContext, timeout: TimeAmount, isVerified: Bool) {
-        (self.tls, host, self.timeout, self.isVerified) = (tls, url.host, timeout, isVerified)
+        self.tls = tls
+        host = url.host
+        self.timeout = timeout
+        self.isVerified = isVerified
         tunnel =
             if case .tunnel(let proxy) = route {
                 ProxyTunnel(proxy: proxy, authority: "\(url.host):\(url.port)", timeout: timeout)

@@ -95,24 +95,8 @@ extension Downloader {
         _ request: DownloadRequest, to destination: Destination?,
         _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
     ) async throws -> Result {
-        let observer = DownloadObserver(of: request, in: store, logger: nil)
-        let transfer = try await store.open(
-            request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            policy: request.policy, destination: destination, waits: false, on: TransferQueue(of: store))
-        let run = try DownloadRun(
-            request: request, transport: transport, transfer: transfer,
-            destination: destination ?? Destination(request.destination), names: NameGuard(for: request, in: nil),
-            metrics: observer.metrics, onEvent: { _ in })
-        var loop = RequestLoop(run)
-        let result = await Swift.Result { try await body(&loop) }
-        do {
-            try await transfer.close()
-        } catch {
-            // The first error is reported; the received bytes are recorded already.
-            _ = try result.get()
-            throw error
-        }
-        return try result.get()
+        let transfer = try await open(request, request.policy, to: destination, on: TransferQueue(of: store))
+        return try await request.exchange(for: transfer, over: transport, body)
     }
 }
 

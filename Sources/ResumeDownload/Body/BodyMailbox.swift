@@ -173,7 +173,8 @@ package final class BodyMailbox: Sendable {
     }
 
     private func pass(_ part: any BodyPart, from passed: Int, to reader: Reader) {
-        var (end, isWhole) = (passed, true)
+        var end = passed
+        var isWhole = true
         let mayGoOn = Result {
             try part.read { bytes in
                 end = min(passed + Self.sliceLength, bytes.byteCount)

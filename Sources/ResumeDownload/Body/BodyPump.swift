@@ -120,7 +120,8 @@ private final class BodyFlow: Sendable {
     private let pace: RatePace
 
     init(of pump: BodyPump, into segment: PartStream) {
-        (self.pump, self.segment) = (pump, segment)
+        self.pump = pump
+        self.segment = segment
         hash = Mutex(pump.contentDigest.map { RunningHash($0.algorithm) })
         pace = RatePace(pump.request.rateLimiters)
         monitor = StallMonitor(for: pump.request)
@@ -132,15 +133,7 @@ private final class BodyFlow: Sendable {
     /// Reads the next parts of the body.
     ///
     /// - Returns: Whether there is more to read after a pause.
-    func read() async throws -> Bool {
-        monitor.resume()
-        defer { monitor.pause() }
-        return try await pump.body.read { bytes in
-            self.monitor.pause(receiving: bytes.byteCount)
-            defer { self.monitor.resume() }
-            return try self.take(bytes)
-        }
-    }
+    func read() async throws -> Bool { try await monitor.read(pump.body) { try self.take($0) } }
 
     private func take(_ bytes: RawSpan) throws -> Bool {
         // Before it is written, since a reader may get it at once.

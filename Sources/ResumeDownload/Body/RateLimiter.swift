@@ -11,6 +11,7 @@ package struct RateSchedule: Sendable {
     private static let allowance = 0.1
 
     private var rate: Double
+    var isLimiting: Bool { rate > 0 }
     private var taken = 0.0
     private var granted = 0.0
     private var time: Instant
@@ -52,35 +53,26 @@ package struct RateSchedule: Sendable {
 /// A rate limit for one download, or shared by several.
 package final class RateLimiter: Sendable {
     private let schedule: Mutex<RateSchedule>
-    private let limits: Atomic<Bool>
 
     /// Makes a limit.
     ///
     /// - Parameter rate: In bytes per second; nil, 0 or less is no limit.
     package init(bytesPerSecond rate: Int64?) {
         schedule = Mutex(RateSchedule(rate: rate ?? 0, now: .now))
-        limits = Atomic((rate ?? 0) > 0)
     }
 
     /// Changes the limit; waiting receivers notice within a moment.
     package func setRate(_ rate: Int64?) {
         schedule.withLock { $0.setRate(rate ?? 0, now: .now) }
-        limits.store((rate ?? 0) > 0, ordering: .relaxed)
     }
 
     /// Whether there is currently a limit.
-    var isLimiting: Bool { limits.load(ordering: .relaxed) }
+    var isLimiting: Bool { schedule.withLock(\.isLimiting) }
 
     /// Records received bytes.
     ///
-    /// - Returns: The ticket, and whether its holder must wait.
-    fileprivate func take(_ count: Int) -> (ticket: Double, waits: Bool) {
-        schedule.withLock { schedule in
-            let now = ContinuousClock.now
-            let ticket = schedule.take(Int64(count), now: now)
-            return (ticket, schedule.delay(of: ticket, now: now) != nil)
-        }
-    }
+    /// - Returns: The ticket, whose holder may have to wait.
+    fileprivate func take(_ count: Int) -> Double { schedule.withLock { $0.take(Int64(count), now: .now) } }
 
     fileprivate func delay(of ticket: Double) -> Duration? {
         schedule.withLock { $0.delay(of: ticket, now: .now) }
@@ -109,9 +101,8 @@ final class RatePace: Sendable {
         return tickets.withLock { tickets in
             var allows = true
             for (index, limiter) in limiters.enumerated() where limiter.isLimiting {
-                let taken = limiter.take(count)
-                tickets[index] = taken.ticket
-                if taken.waits { allows = false }
+                tickets[index] = limiter.take(count)
+                if limiter.delay(of: tickets[index]) != nil { allows = false }
             }
             return allows
         }

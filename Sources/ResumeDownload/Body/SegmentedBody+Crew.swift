@@ -16,6 +16,8 @@ extension SegmentedBody {
         /// How many responses in a row were of no use because other streams had already fetched their range.
         private var tooLate = 0
         private static let mostTooLate = 8
+        /// The work to start; each part ends with a report.
+        private var starts: [@Sendable () async -> Report] = []
         private var isStopping = false
         private let started: ContinuousClock.Instant
         private let streams = StreamCount()
@@ -34,11 +36,11 @@ extension SegmentedBody {
 
         private var now: Double { (work.run.request.clock() - started) / .seconds(1) }
 
-        mutating func begin(_ pump: BodyPump, into segment: PartStream, as id: Int, in group: inout TaskGroup<Report>) {
+        mutating func begin(_ pump: BodyPump, into segment: PartStream, as id: Int) {
             var pump = pump
             pump.streams = streams
             running[id] = Running(segment: segment, body: pump.body, start: segment.held)
-            group.addTask { [pump, transfer] in
+            starts.append { [pump, transfer] in
                 let ended = await pump.run(into: segment)
                 // A failure here recurs when all streams have ended, and is reported then. While another process locks
                 // the database, each attempt takes as long as SQLite waits.
@@ -50,7 +52,7 @@ extension SegmentedBody {
         }
 
         /// Performs the actions of the plan.
-        mutating func act(in group: inout TaskGroup<Report>) async {
+        mutating func act() async {
             defer { streams.update(running.count + asked.count) }
             guard !isStopping, !Task.isCancelled else { return }
             let streams = running.map { id, stream in
@@ -72,40 +74,42 @@ extension SegmentedBody {
                 case .open(let range, let splitting):
                     lastID += 1
                     asked[lastID] = Asked(range: range, splitting: splitting)
-                    group.addTask { [work, id = lastID] in
+                    starts.append { [work, id = lastID] in
                         .answered(id, await Result { try await work.ask(range, held: held) })
                     }
                 }
             }
         }
 
-        mutating func take(_ report: Report, in group: inout TaskGroup<Report>) async {
+        mutating func take(_ report: Report) async {
             switch report {
             case .tick:
                 // Not repeated once cancelled, since the sleep would then return at once.
                 guard !isStopping, !Task.isCancelled else { return }
-                group.addTask { await SegmentedBody.tick() }
+                starts.append { await SegmentedBody.tick() }
             case .ended(let id, let ended):
                 outcome.bytes += ended.bytes
                 guard let stream = running.removeValue(forKey: id) else { return }
                 if id == 0 { outcome.first = ended.ending }
-                let (start, held, end) = (stream.start, stream.segment.held, stream.segment.end)
+                let start = stream.start
+                let held = stream.segment.held
+                let end = stream.segment.end
                 if let error = ended.failure {
-                    bodyFailed(with: error, received: stream.segment.recorded - start, as: id, in: &group)
+                    bodyFailed(with: error, received: stream.segment.recorded - start, as: id)
                 } else if held == start, held < end {
                     // The response had no body, and the next one may not have one either, so this counts as a failure.
-                    failed(because: .endedEarly, received: 0, in: &group)
+                    failed(because: .endedEarly, received: 0)
                 } else {
                     outcome.interruption = nil
                 }
             case .answered(let id, let result):
                 guard let question = asked.removeValue(forKey: id) else { return }
-                await answered(question, result, as: id, in: &group)
+                await answered(question, result, as: id)
             }
         }
 
         private mutating func answered(
-            _ question: Asked, _ result: SegmentedBody.Answer, as id: Int, in group: inout TaskGroup<Report>
+            _ question: Asked, _ result: SegmentedBody.Answer, as id: Int
         ) async {
             let response: FetchResponse<any ResponseBody>
             let verdict: SegmentVerdict
@@ -117,7 +121,7 @@ extension SegmentedBody {
                 if let error = error as? TransportError, error.isTransient,
                     ![.notConnected, .invalidResponse].contains(error.code)
                 {
-                    failed(because: .transport(error), received: 0, in: &group)
+                    failed(because: .transport(error), received: 0)
                 } else {
                     await refused(because: Reason(for: error))
                 }
@@ -134,7 +138,7 @@ extension SegmentedBody {
                     }
                     tooLate = 0
                     let pump = BodyPump(body: response.body, request: work.run.request, digest: nil, contentDigest: nil)
-                    return begin(pump, into: segment, as: id, in: &group)
+                    return begin(pump, into: segment, as: id)
                 case .noMore(let reason):
                     if let seconds = ResponseTiming(response.head).afterSeconds {
                         let request = work.run.request
@@ -146,10 +150,10 @@ extension SegmentedBody {
                 case .stop(let reason):
                     outcome.connections = 1
                     try await transfer.note(reason)
-                    stop(&group)
+                    stop()
                 }
             } catch {
-                fail(with: error, &group)
+                fail(with: error)
             }
             response.body.cancel()
         }
@@ -170,27 +174,27 @@ extension SegmentedBody {
 
         /// Handles a body that ended early.
         private mutating func bodyFailed(
-            with error: any Error, received: Int64, as id: Int, in group: inout TaskGroup<Report>
+            with error: any Error, received: Int64, as id: Int
         ) {
             let isFinal = (error as? StoreError).map { $0.code != .surplusBytes }
             if isFinal ?? (!isStopping && (error is DownloadError || error is CancellationError)) {
-                fail(with: error, &group)
+                fail(with: error)
             } else if !closed.contains(id) {
-                failed(because: Reason(for: error), received: received, in: &group)
+                failed(because: Reason(for: error), received: received)
             }
         }
 
-        private mutating func fail(with error: any Error, _ group: inout TaskGroup<Report>) {
+        private mutating func fail(with error: any Error) {
             outcome.failure = outcome.failure ?? error
-            stop(&group)
+            stop()
         }
 
         /// Handles a temporary failure of a stream.
-        private mutating func failed(because reason: Reason, received: Int64, in group: inout TaskGroup<Report>) {
+        private mutating func failed(because reason: Reason, received: Int64) {
             guard !isStopping else { return }
             outcome.interruption = reason
             // If nothing else runs, the single stream that follows counts the failure.
-            guard isBusy else { return stop(&group) }
+            guard isBusy else { return stop() }
             let moment = RetryBudget.Moment(
                 now: work.run.request.waitClock.now(), total: work.terms.length, jitter: Double.random(in: 0...1))
             if case .wait(let delay) = outcome.budget.failed(received: received, at: moment) {
@@ -200,9 +204,15 @@ extension SegmentedBody {
             }
         }
 
-        private mutating func stop(_ group: inout TaskGroup<Report>) {
+        /// Starts what was decided, or cancels everything.
+        mutating func start(in group: inout TaskGroup<Report>) {
+            for start in starts { group.addTask { await start() } }
+            starts = []
+            if isStopping { group.cancelAll() }
+        }
+
+        private mutating func stop() {
             isStopping = true
-            group.cancelAll()
         }
     }
 }

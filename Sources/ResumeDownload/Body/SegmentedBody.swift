@@ -20,7 +20,8 @@ struct SegmentedBody {
 
         /// Returns nil if only one stream is possible.
         init?(of transfer: isolated Transfer) {
-            let (partial, policy) = (transfer.partial, transfer.policy)
+            let partial = transfer.partial
+            let policy = transfer.policy
             guard !transfer.isUnderDigest, let length = partial.lengthForSegments(policy),
                 let representation = partial.representation
             else {
@@ -78,12 +79,14 @@ struct SegmentedBody {
     func run(with pump: BodyPump) async -> Outcome {
         await withTaskGroup(of: Report.self) { group in
             var crew = Crew(self)
-            crew.begin(pump, into: run.transfer.main, as: 0, in: &group)
-            group.addTask { await Self.tick() }
-            await crew.act(in: &group)
+            crew.begin(pump, into: run.transfer.main, as: 0)
+            await crew.take(.tick)
+            await crew.act()
+            crew.start(in: &group)
             while crew.isBusy, let report = await group.next() {
-                await crew.take(report, in: &group)
-                await crew.act(in: &group)
+                await crew.take(report)
+                await crew.act()
+                crew.start(in: &group)
             }
             group.cancelAll()
             // Responses that arrive now must be cancelled, so that their connections are released.

@@ -33,7 +33,7 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
                 if let parts = state.parts.take() {
                     state.task = Task { [mailbox] in await Self.move(parts, to: mailbox) }
                 } else {
-                    Task { [mailbox] in await Self.drain(mailbox) }
+                    drain()
                 }
             }
         }
@@ -46,11 +46,11 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
             return state.task
         }
         task?.cancel()
-        Task { [mailbox] in await Self.drain(mailbox) }
+        drain()
     }
 
     /// Passes on what waits; the reader may block, so not on the cooperative pool.
-    private static func drain(_ mailbox: BodyMailbox) async { try? await Blocking.run { mailbox.drain() } }
+    private func drain() { Task { [mailbox] in try? await Blocking.run { mailbox.drain() } } }
 
     private static func move(_ parts: Parts, to mailbox: BodyMailbox) async {
         do {
@@ -70,7 +70,7 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
                     error is TransportError || error is CancellationError
                     ? error : TransportError(.connectionClosed, "the response ended early: \(error)"))
         }
-        await drain(mailbox)
+        try? await Blocking.run { mailbox.drain() }
     }
 
 }

@@ -10,10 +10,6 @@ final class StallMonitor: Sendable {
         /// The time in the window that was spent waiting for the network.
         var waited: Duration = .zero
         var waitingSince: ContinuousClock.Instant?
-
-        mutating func pause(at now: ContinuousClock.Instant) {
-            if let since = waitingSince.take() { waited += now - since }
-        }
     }
 
     private let state = Mutex(State())
@@ -23,41 +19,49 @@ final class StallMonitor: Sendable {
     private let clock: @Sendable () -> ContinuousClock.Instant
 
     init(for request: DownloadRequest) {
-        (clock, window) = (request.clock, request.boundedStallTimeout)
-        (minimumBytes, authority) = (max(request.stallBytes, 1), request.url.authority)
-    }
-
-    /// Starts measuring time spent waiting for the network.
-    func resume() {
-        state.withLock { $0.waitingSince = clock() }
-    }
-
-    /// Stops measuring time.
-    func pause() {
-        state.withLock { $0.pause(at: clock()) }
+        clock = request.clock
+        window = request.boundedStallTimeout
+        minimumBytes = max(request.stallBytes, 1)
+        authority = request.url.authority
     }
 
     /// The total number of bytes received.
     var received: Int64 { state.withLock { $0.received } }
 
+    /// Starts measuring time spent waiting for the network.
+    private func resume() {
+        state.withLock { $0.waitingSince = clock() }
+    }
+
     /// Records received bytes and stops measuring time.
-    func pause(receiving count: Int) {
+    private func pause(receiving count: Int = 0) {
         state.withLock { state in
-            state.pause(at: clock())
+            if let since = state.waitingSince.take() { state.waited += clock() - since }
             state.received += Int64(count)
+        }
+    }
+
+    /// Reads parts of a body, and measures the time between them.
+    func read(_ body: any ResponseBody, _ take: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+        resume()
+        defer { pause() }
+        return try await body.read { [self] bytes in
+            pause(receiving: bytes.byteCount)
+            defer { resume() }
+            return try take(bytes)
         }
     }
 
     /// Performs work that reads a body, and cancels the body if it stalls.
     func watching<Outcome>(_ body: any ResponseBody, _ work: () async throws -> Outcome) async rethrows -> Outcome {
-        let registration = Ticker.shared.every(min(window / 4, .seconds(1))) { [self] in
+        let stop = Ticker.shared.every(min(window / 4, .seconds(1))) { [self] in
             guard isStalled() else { return }
             let message =
                 "the download from \(authority) stalled: less than \(minimumBytes) bytes in "
                 + "\(window / .seconds(1)) seconds"
             body.cancel(with: TransportError(.stalled, message))
         }
-        defer { registration.cancel() }
+        defer { stop() }
         return try await work()
     }
 

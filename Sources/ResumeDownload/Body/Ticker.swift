@@ -23,22 +23,13 @@ package final class Ticker: Sendable {
 
     private let state = Mutex(State())
 
-    /// A registered closure.
-    package struct Registration: Sendable {
-        fileprivate let number: Int
-        fileprivate let ticker: Ticker
-
-        /// Ends the calls; one that has already begun may still be running.
-        package func cancel() { ticker.remove(number) }
-    }
-
     /// Calls a closure each time an interval has passed, approximately.
     ///
     /// - Parameters:
     ///   - interval: The interval; the first call is made after one interval.
     ///   - body: The closure, which must not block.
-    /// - Returns: A registration to end the calls.
-    package func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> Registration {
+    /// - Returns: A closure that ends the calls; one that has already begun may still be running.
+    package func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let (number, isFirst) = state.withLock { state in
             state.last &+= 1
             state.entries[state.last] = Entry(interval: interval, due: .now + interval, body: body)
@@ -46,11 +37,7 @@ package final class Ticker: Sendable {
             return (state.last, !state.isRunning)
         }
         if isFirst { Task { await run() } }
-        return Registration(number: number, ticker: self)
-    }
-
-    private func remove(_ number: Int) {
-        state.withLock { _ = $0.entries.removeValue(forKey: number) }
+        return { [self] in state.withLock { $0.entries[number] = nil } }
     }
 
     private func run() async {

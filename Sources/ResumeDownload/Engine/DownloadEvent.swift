@@ -29,6 +29,9 @@ public enum DownloadEvent: Sendable, Hashable {
 }
 
 extension DownloadEvent {
+    /// Receives the events of a download.
+    package typealias Listener = @Sendable (DownloadEvent) -> Void
+
     /// The received share, from 0 to 1, if this is progress with a known total length, or the end; otherwise nil.
     public var fraction: Double? {
         switch self {

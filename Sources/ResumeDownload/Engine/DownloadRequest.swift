@@ -151,8 +151,8 @@ public struct DownloadRequest: Sendable {
     /// - Returns: The destination.
     /// - Throws: `StoreError` with `destination`.
     package func checkedDestination() throws -> Destination {
-        if usesServerFilename { return try Destination(checkingFolderOf: destination) }
-        var checked = try Destination(checking: destination)
+        var checked = try Destination(checking: destination, checksName: !usesServerFilename)
+        if usesServerFilename { return checked }
         checked.replaces = ifExists == .replace || ifExists == .revalidate
         return checked
     }

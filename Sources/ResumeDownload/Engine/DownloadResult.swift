@@ -57,11 +57,10 @@ public struct DownloadResult: Sendable, Hashable {
     public init(
         path: String, totalBytes: Int64, reusedBytes: Int64 = 0, fetchedBytes: Int64 = 0, digest: HTTPDigest? = nil
     ) {
-        (self.path, self.totalBytes, self.reusedBytes) = (path, totalBytes, reusedBytes)
-        (self.fetchedBytes, self.digest) = (fetchedBytes, digest)
-    }
-
-    mutating func describe(_ representation: Representation?) {
-        (contentCoding, contentType) = (representation?.contentCoding, representation?.contentType)
+        self.path = path
+        self.totalBytes = totalBytes
+        self.reusedBytes = reusedBytes
+        self.fetchedBytes = fetchedBytes
+        self.digest = digest
     }
 }

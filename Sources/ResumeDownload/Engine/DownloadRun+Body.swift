@@ -106,10 +106,7 @@ extension DownloadRun {
         do {
             let isSurplus = try await monitor.watching(body) {
                 try await withCancellation {
-                    monitor.resume()
-                    return try await body.read { bytes in
-                        monitor.pause(receiving: bytes.byteCount)
-                        defer { monitor.resume() }
+                    try await monitor.read(body) { bytes in
                         _ = pace.allowsMore(after: bytes.byteCount)
                         return received.withLock { received in
                             unsafe bytes.withUnsafeBytes { unsafe received.append(contentsOf: $0) }
@@ -124,7 +121,6 @@ extension DownloadRun {
         } catch let error as TransportError {
             throw try await outcome(of: error, asksForRange: true)
         }
-        monitor.pause()
         try await pace.wait()
         let bytes = received.withLock { Array($0.prefix(count)) }
         self.count(Int64(bytes.count))

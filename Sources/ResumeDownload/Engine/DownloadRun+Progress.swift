@@ -8,14 +8,15 @@ extension DownloadRun {
 
     /// Reports progress while a body is received, and not after its end.
     func reportingProgress<Outcome>(_ body: () async -> Outcome) async -> Outcome {
-        let (reporter, transfer) = (ProgressReporter(onEvent), transfer)
+        let reporter = ProgressReporter(onEvent)
+        let transfer = transfer
         await reporter.report(on: transfer)
-        let registration = Ticker.shared.every(Self.progressInterval) {
+        let stop = Ticker.shared.every(Self.progressInterval) {
             guard reporter.begins() else { return }
             Task { await reporter.report(on: transfer) }
         }
         let outcome = await body()
-        registration.cancel()
+        stop()
         await reporter.end(on: transfer)
         return outcome
     }
@@ -23,13 +24,13 @@ extension DownloadRun {
 
 /// Reports the progress of a transfer on its queue, since the caller's closure may block.
 private final class ProgressReporter: Sendable {
-    private let onEvent: @Sendable (DownloadEvent) -> Void
+    private let onEvent: DownloadEvent.Listener
     /// The number of bytes reported last; nil after the end.
     private let reported = Mutex<Int64?>(-1)
     /// Whether a call waits for the queue or for the caller's closure.
     private let isPending = Atomic(false)
 
-    init(_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
+    init(_ onEvent: @escaping DownloadEvent.Listener) {
         self.onEvent = onEvent
     }
 

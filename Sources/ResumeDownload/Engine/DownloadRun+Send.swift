@@ -100,13 +100,15 @@ extension DownloadRun {
     private func send(
         _ plan: Plan, method: HTTPRequest.Method = .get, by route: Route
     ) async throws -> (FetchResponse<any ResponseBody>, Route) {
-        var (redirection, isPlain) = (route.redirection, route.isPlain)
+        var redirection = route.redirection
+        var isPlain = route.isPlain
         while true {
             isPlain = isPlain || redirection.url.scheme == "http"
             guard request.permits?(redirection.url) ?? true else {
                 throw DownloadError(.refused, .notPermitted(redirection.url))
             }
-            let (origin, now) = (redirection.url.origin, request.waitClock.now())
+            let origin = redirection.url.origin
+            let now = request.waitClock.now()
             if let end = request.origins?.with(origin, { $0.closure(at: now) }) {
                 throw RequestOutcome.closed(origin, until: end)
             }

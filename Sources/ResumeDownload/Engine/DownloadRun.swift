@@ -15,7 +15,7 @@ struct DownloadRun {
     /// Decides about the file that has the name.
     let names: NameGuard
     let metrics: DownloadMetrics
-    let onEvent: @Sendable (DownloadEvent) -> Void
+    let onEvent: DownloadEvent.Listener
 
     var reused: Int64 = 0
     var fetched: Int64 = 0
@@ -74,14 +74,22 @@ struct DownloadRun {
         try await transfer.deliver(
             to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest,
             onReceived: request.onReceived)
-        let representation = await transfer.partial.representation
-        var result = DownloadResult(
-            path: destination.path, totalBytes: total, reusedBytes: min(reused, total), fetchedBytes: fetched,
-            digest: digest)
-        (result.isLengthVerified, result.isProved) = (isLengthVerified, isProved)
-        result.describe(representation)
+        var result = await result(at: destination.path, digest, isProved: isProved)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
+        return result
+    }
+
+    /// Describes the whole file.
+    func result(at path: String, _ digest: HTTPDigest?, isProved: Bool) async -> DownloadResult {
+        let partial = await transfer.partial
+        var result = DownloadResult(
+            path: path, totalBytes: partial.length, reusedBytes: min(reused, partial.length), fetchedBytes: fetched,
+            digest: digest)
+        result.isLengthVerified = isLengthVerified
+        result.isProved = isProved
+        result.contentCoding = partial.representation?.contentCoding
+        result.contentType = partial.representation?.contentType
         return result
     }
 
@@ -112,6 +120,24 @@ extension RequestLoop where Client == DownloadRun {
     mutating func run() async throws { try await run { try await $0.response(to: $1) } }
 
     mutating func compareAll() async throws -> SampleVerdict { try await compareAll { try await $0.response(to: $1) } }
+}
+
+extension DownloadRequest {
+    /// Exchanges requests and responses for a transfer without a delivery, and closes it.
+    func exchange<Result: Sendable>(
+        for transfer: Transfer, over transport: any Transport, onEvent: @escaping DownloadEvent.Listener = { _ in },
+        _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
+    ) async throws -> Result {
+        let run = DownloadRun(
+            request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
+            names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
+        var loop = RequestLoop(run)
+        let result = await Swift.Result { try await body(&loop) }
+        let end = await Swift.Result { try await transfer.close() }
+        let value = try result.get()
+        try end.get()
+        return value
+    }
 }
 
 /// Reports the decisions of the request loop to the caller and to the transfer.
@@ -173,7 +199,8 @@ extension DownloadRun: RequestClient {
 
     mutating func gaveUp(_ bytes: Int64, because reason: Reason) {
         reused -= min(bytes, reused)
-        (digest, wrongDigest) = (nil, nil)
+        digest = nil
+        wrongDigest = nil
         onEvent(.damaged(reason: reason))
     }
 
@@ -212,6 +239,4 @@ extension DownloadRun: RequestClient {
             response?.lastReason ?? Reason(for: failure), held: kept, isPostponed: response?.afterSeconds ?? 0 > 0)
         return DownloadError(.unreachable, reason, status: response?.status)
     }
-
-    func unstable(because reason: Reason) -> any Error { DownloadError(.unstable, .unstable(reason)) }
 }

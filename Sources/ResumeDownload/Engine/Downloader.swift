@@ -56,7 +56,7 @@ public struct Downloader: Sendable {
     /// Downloads one file like ``download(_:onEvent:)``, and passes on the transfer before the first request.
     func download(
         _ request: DownloadRequest, onTransfer: @escaping @Sendable (isolated Transfer) -> Void,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        onEvent: @escaping DownloadEvent.Listener
     ) async throws -> DownloadResult {
         try await revalidating(request) { request in
             try await TransferQueue(of: store, isPreferred: true).run { queue in
@@ -67,7 +67,7 @@ public struct Downloader: Sendable {
 
     private func download(
         _ request: DownloadRequest, on queue: isolated TransferQueue,
-        onTransfer: @Sendable (isolated Transfer) -> Void, onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        onTransfer: @Sendable (isolated Transfer) -> Void, onEvent: @escaping DownloadEvent.Listener
     ) async throws -> DownloadResult {
         var request = request
         request.origins = request.origins ?? origins
@@ -117,7 +117,9 @@ public struct Downloader: Sendable {
     private func download(
         _ run: DownloadRun, onTransfer: @Sendable (isolated Transfer) -> Void
     ) async throws -> DownloadResult {
-        let (request, transfer, onEvent) = (run.request, run.transfer, run.onEvent)
+        let request = run.request
+        let transfer = run.transfer
+        let onEvent = run.onEvent
         do {
             let result = try await transfer.run { transfer in
                 if request.restarts {
@@ -178,18 +180,26 @@ public struct Downloader: Sendable {
 
     private func begin(
         _ request: DownloadRequest, to destination: Destination, waits: Bool = false, on queue: isolated TransferQueue,
-        onEvent: @Sendable (DownloadEvent) -> Void
+        onEvent: DownloadEvent.Listener
     ) async throws -> Transfer {
         var policy = request.policy
         policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
         do {
-            return try await store.open(
-                request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-                policy: policy, destination: request.usesServerFilename ? nil : destination, waits: waits, on: queue)
+            let place = request.usesServerFilename ? nil : destination
+            return try await open(request, policy, to: place, waits: waits, on: queue)
         } catch let error as StoreError where error.code == .inUse && request.waits && !waits {
             onEvent(.waiting)
             return try await begin(request, to: destination, waits: true, on: queue, onEvent: onEvent)
         }
+    }
+
+    func open(
+        _ request: DownloadRequest, _ policy: ResumePolicy, to destination: Destination?, waits: Bool = false,
+        on queue: TransferQueue
+    ) async throws -> Transfer {
+        try await store.open(
+            request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
+            policy: policy, destination: destination, waits: waits, on: queue)
     }
 
     /// Records the received bytes and why the download stopped.
@@ -204,7 +214,8 @@ public struct Downloader: Sendable {
         }
         // If nothing was received, nothing was interrupted.
         if held == 0, (error as? StoreError)?.code == .destinationExists { return }
-        var (kind, reason) = (Event.Kind.interrupted, Reason(for: error, interruption))
+        var kind = Event.Kind.interrupted
+        var reason = Reason(for: error, interruption)
         if error is CancellationError {
             switch reason {
             case .paused: kind = .paused

@@ -65,12 +65,14 @@ final class NameGuard: Sendable {
     func examine(
         _ place: Destination, _ found: NameDecision.Found
     ) async throws -> (record: DeliveredFile?, digest: InPlaceDigest?) {
-        var (record, isDelivered) = (request.deliveredFile, true)
+        var record = request.deliveredFile
+        var isDelivered = true
         let isKnown = record != nil && (request.digest == nil || record?.digest != nil)
         if !isKnown, isGuarding, let now = found.stamp, let known = try await store?.deliveredFile(at: place.path),
             let own = known.own(now, at: place, for: request.url.redacted)
         {
-            (record, isDelivered) = (own, own == known.file)
+            record = own
+            isDelivered = own == known.file
         }
         guard let named = request.digest, !request.restarts, case .file(let now) = found else { return (record, nil) }
         var digest = InPlaceDigest(named, proof: record?.proof, now: now, keepsChangeTime: place.keepsChangeTime)
@@ -80,9 +82,13 @@ final class NameGuard: Sendable {
             guard read?.stamp == now, read?.digest == named else { return (record, .wrong) }
             // It is this program's from now on.
             var file = record ?? DeliveredFile(found: now)
-            (file.stamp, file.digest, file.checkedAt, file.path) = (now, named, WallClock.milliseconds, nil)
+            file.stamp = now
+            file.digest = named
+            file.checkedAt = WallClock.milliseconds
+            file.path = nil
             try await store?.renew(file, at: place.path, from: request.url.redacted)
-            (digest, isDelivered) = (.right(checkedAt: 0), false)
+            digest = .right(checkedAt: 0)
+            isDelivered = false
         }
         // A delivery that was interrupted after the file got its name has left its row and its blob.
         if !isDelivered, digest != .wrong, let left = try? await store?.entry(for: request),
@@ -96,13 +102,13 @@ final class NameGuard: Sendable {
     /// Decides, when the head of a response has arrived, how the file in place is compared.
     ///
     /// - Parameter length: The length of the server's file; nil if it is unknown.
-    /// - Returns: Whether samples are compared before anything is fetched.
+    /// - Returns: The comparison, if samples are compared before anything is fetched.
     /// - Throws: `StoreError` with `destinationExists` if the lengths differ.
-    func comparesSamples(of length: Int64?) throws -> Bool {
-        guard let comparison else { return false }
+    func sampledComparison(of length: Int64?) throws -> FileComparison? {
+        guard let comparison else { return nil }
         switch NameDecision.Comparison(size: comparison.size, length: length) {
-        case .whole: return false
-        case .samples: return true
+        case .whole: return nil
+        case .samples: return comparison
         case .refuse(let refusal): throw comparison.destination.isRefused(refusal)
         }
     }
@@ -144,7 +150,7 @@ extension DownloadRun {
     func requireName(of representation: Representation, isNew: Bool) async throws {
         if request.usesServerFilename, isNew { try await requireFree(destination(for: representation)) }
         let length = request.selection == nil ? representation.completeLength : await transfer.partial.totalLength
-        guard try names.comparesSamples(of: length), let comparison = names.comparison else { return }
+        guard let comparison = try names.sampledComparison(of: length) else { return }
         throw comparison.destination.isRefused(try await refusal(after: comparison, of: representation))
     }
 

@@ -39,11 +39,11 @@ extension Transport {
     public func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
         let task = Task { try await send(request) }
         let isLate = Atomic(false)
-        let registration = Ticker.shared.every(timeout) {
+        let stop = Ticker.shared.every(timeout) {
             isLate.store(true, ordering: .relaxed)
             task.cancel()
         }
-        defer { registration.cancel() }
+        defer { stop() }
         do {
             let response = try await withTaskCancellationHandler {
                 try await task.value

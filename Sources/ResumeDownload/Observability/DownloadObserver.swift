@@ -35,11 +35,11 @@ struct DownloadObserver: Sendable {
     /// - Returns: The result of `download`.
     /// - Throws: The errors of `download`.
     func observe(
-        over transport: any Transport, telling onEvent: @escaping @Sendable (DownloadEvent) -> Void,
-        _ download: (any Transport, @escaping @Sendable (DownloadEvent) -> Void) async throws -> DownloadResult
+        over transport: any Transport, telling onEvent: @escaping DownloadEvent.Listener,
+        _ download: (any Transport, @escaping DownloadEvent.Listener) async throws -> DownloadResult
     ) async throws -> DownloadResult {
         let isWaiting = Atomic(false)
-        let told: @Sendable (DownloadEvent) -> Void = { event in
+        let told: DownloadEvent.Listener = { event in
             noteWaiting(event == .waiting, isWaiting)
             note(event)
             onEvent(event)
@@ -56,7 +56,8 @@ struct DownloadObserver: Sendable {
             await noteSize()
             return result
         } catch {
-            let (reason, isCancelled) = (Reason(for: error, interruption), error is CancellationError)
+            let reason = Reason(for: error, interruption)
+            let isCancelled = error is CancellationError
             let outcome =
                 error is Kept ? "unchanged" : !isCancelled ? "failed" : reason == .paused ? "paused" : "cancelled"
             metrics.ended(as: outcome, after: ContinuousClock.now - start)

@@ -20,16 +20,10 @@ struct TracedTransport: Transport {
     var permitsSomeAddressesOnly: Bool { transport.permitsSomeAddressesOnly }
 
     func send(_ request: HTTPRequest) async throws -> TransportResponse {
-        try await traced(request) { try await transport.send($0) }
+        try await transport.send(request)
     }
 
     func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
-        try await traced(request) { try await transport.send($0, timeout: timeout) }
-    }
-
-    private func traced(
-        _ request: HTTPRequest, _ send: (HTTPRequest) async throws -> TransportResponse
-    ) async throws -> TransportResponse {
         let span = startSpan(request.method.rawValue, ofKind: .client)
         span.attributes["http.request.method"] = request.method.rawValue
         let url = try? DownloadURL(
@@ -41,13 +35,14 @@ struct TracedTransport: Transport {
         }
         do {
             let sent = request
-            let response = try await InstrumentationContext.$current.withValue(span.context) { try await send(sent) }
+            var response = try await InstrumentationContext.$current.withValue(span.context) {
+                try await transport.send(sent, timeout: timeout)
+            }
             let status = response.head.status.code
             span.attributes["http.response.status_code"] = status
             if status >= 400 { span.fail(because: "\(status)") }
-            var traced = response
-            traced.body = TracedBody(response.body, span)
-            return traced
+            response.body = TracedBody(response.body, span)
+            return response
         } catch {
             span.fail(with: error)
             span.end()

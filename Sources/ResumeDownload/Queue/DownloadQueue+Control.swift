@@ -124,10 +124,10 @@ extension DownloadQueue {
         var progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
-        let isRunning = item.run.map { !$0.isStopping } ?? false
         return DownloadQueue.Report.Item(
             key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
-            state: isRunning ? .downloading : item.wish, receivedBytes: progress.receivedBytes, evictedBytes: evicted,
+            state: item.isRunning ? .downloading : item.wish, receivedBytes: progress.receivedBytes,
+            evictedBytes: evicted,
             totalBytes: progress.totalBytes, priority: item.priority, isExclusive: item.isExclusive,
             callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
     }

@@ -23,8 +23,10 @@ extension DownloadQueue {
     }
 
     private func settleOnce() async {
-        let (starts, recording) = (starts, recording)
-        (self.starts, self.recording) = ([], [])
+        let starts = starts
+        let recording = recording
+        self.starts = []
+        self.recording = []
         let failure = await record()
         for start in starts { launch(start.key, start.run) }
         for continuation in recording {
@@ -49,7 +51,7 @@ extension DownloadQueue {
         unrecorded = []
         // Another queue may own the rows by now.
         if isReleased { return DownloadError.queueClosed }
-        var changes: [(delivery: Int, row: QueuedRequest)] = []
+        var changes: [(delivery: Int, row: Job)] = []
         for key in keys {
             changes += rows(of: key).filter { $0.row != live[key]?.deliveries[$0.delivery]?.row }
             if !hasMoreDestinations(key) { live[key]?.sign = nil }
@@ -67,14 +69,14 @@ extension DownloadQueue {
             return nil
         } catch {
             unrecorded = keys
-            let rejected = Dictionary(grouping: changes.filter { $0.row.id == nil }, by: \.row.key)
+            let rejected = Dictionary(grouping: changes.filter { $0.row.id == 0 }, by: \.row.key)
             for (key, changes) in rejected { step(.failure(error)) { $0.reject(key, Set(changes.map(\.delivery))) } }
             return error
         }
     }
 
     /// Stores the ID of a recorded row.
-    private func note(_ row: QueuedRequest, _ id: Int64, of delivery: Int, delivered: Int?) {
+    private func note(_ row: Job, _ id: Int64, of delivery: Int, delivered: Int?) {
         var row = row
         row.id = id
         if live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered || delivered == nil {
@@ -86,22 +88,21 @@ extension DownloadQueue {
     }
 
     /// Returns the rows that an item should have, by the numbers of its deliveries.
-    func rows(of key: String) -> [(delivery: Int, row: QueuedRequest)] {
+    func rows(of key: String) -> [(delivery: Int, row: Job)] {
         guard let item = state.items[key], let live = live[key] else { return [] }
         let isPaused = item.wish == .paused
-        let isRunning = item.run.map { !$0.isStopping } ?? false
         return item.deliveries.map { delivery in
             let known = live.deliveries[delivery.number]
-            var row = QueuedRequest(
-                id: known?.row?.id, key: key, url: known?.request?.url.redacted ?? known?.row?.url ?? live.url,
+            var row = Job(
+                id: known?.row?.id ?? 0, key: key, url: known?.request?.url.redacted ?? known?.row?.url ?? live.url,
                 destination: delivery.destination,
-                state: delivery.failure != nil ? .failed : isPaused ? .paused : isRunning ? .running : .waiting,
+                state: delivery.failure != nil ? .failed : isPaused ? .paused : item.isRunning ? .running : .waiting,
                 priority: Int64(item.priority.rawValue), isExclusive: item.isExclusive, position: item.rank,
                 terms: known?.row?.terms, failure: delivery.failure)
             if var request = known?.request {
                 // If the process dies during a requested restart, the restart is not repeated.
-                if isRunning { request.restarts = false }
-                row.terms = QueuedTerms.text(for: request)
+                if item.isRunning { request.restarts = false }
+                row.terms = JobTerms.text(for: request)
             }
             return (delivery.number, row)
         }

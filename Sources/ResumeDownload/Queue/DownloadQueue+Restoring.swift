@@ -3,17 +3,15 @@ internal import ResumeStore
 /// Restoring the downloads of an earlier process.
 extension DownloadQueue {
     static func restore(
-        _ rows: [QueuedRequest], into state: inout QueueState
-    ) -> (live: [String: Live], left: [(delivery: Int, download: DownloadQueue.RestoredDownload)]) {
+        _ rows: [Job], into state: inout QueueState
+    ) -> (live: [String: Live], left: [RestoredDownload]) {
         var live: [String: Live] = [:]
-        var left: [(delivery: Int, download: DownloadQueue.RestoredDownload)] = []
+        var left: [RestoredDownload] = []
         for (row, rank) in zip(rows, ranks(of: rows)) {
             let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request =
                 isPlace(row.destination)
-                ? QueuedTerms.decoded(row.terms).flatMap { terms in
-                    terms.needs == nil ? terms.request(url: row.url, key: row.key, destination: row.destination) : nil
-                } : nil
+                ? JobTerms.decoded(row.terms).flatMap { $0.needs == nil ? $0.request(for: row) : nil } : nil
             let delivery = state.restore(
                 QueueState.Addition(row.key, to: row.destination, priority: priority, isExclusive: row.isExclusive),
                 rank: rank, isPaused: row.state == .paused, failure: row.failure, isReady: request != nil)
@@ -22,16 +20,18 @@ extension DownloadQueue {
                 ?? Live(
                     url: row.url, listeners: Listeners(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
             var recorded = row
-            (recorded.receivedBytes, recorded.totalBytes) = (0, nil)
+            recorded.receivedBytes = 0
+            recorded.totalBytes = nil
             item.failure = item.failure ?? row.failure
             item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
             item.limit()
             live[row.key] = item
-            let download = DownloadQueue.RestoredDownload(
-                key: row.key, url: row.url, destination: row.destination, priority: priority,
-                isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
-                totalBytes: row.totalBytes, request: request)
-            left.append((delivery, download))
+            left.append(
+                RestoredDownload(
+                    key: row.key, url: row.url, destination: row.destination, delivery: delivery,
+                    isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
+                    totalBytes: row.totalBytes,
+                    request: request))
         }
         _ = state.takeChanges()
         return (live, left)
@@ -40,7 +40,7 @@ extension DownloadQueue {
     /// Returns the ranks of rows, with those of running downloads before all others.
     ///
     /// They would have these if the process had stopped them instead of being killed.
-    private static func ranks(of rows: [QueuedRequest]) -> [Int64] {
+    private static func ranks(of rows: [Job]) -> [Int64] {
         var top = rows.map(\.position).max() ?? 0
         var ranks = rows.map(\.position)
         for index in rows.indices.reversed() where rows[index].state == .running {
@@ -57,11 +57,9 @@ extension DownloadQueue {
     }
 
     /// The downloads that an earlier process left and that have not been resumed or requested since.
-    public var restored: [DownloadQueue.RestoredDownload] { waitingForRequest.map(\.download) }
-
-    private var waitingForRequest: [(delivery: Int, download: DownloadQueue.RestoredDownload)] {
-        left.filter { delivery, download in
-            state.items[download.key]?.deliveries.contains { $0.number == delivery && $0.isRestored } == true
+    public var restored: [DownloadQueue.RestoredDownload] {
+        left.filter { download in
+            state.items[download.key]?.deliveries.contains { $0.number == download.delivery && $0.isRestored } == true
         }
     }
 
@@ -79,8 +77,8 @@ extension DownloadQueue {
     public func resumeRestored(
         _ supply: @Sendable (DownloadQueue.RestoredDownload) async throws -> DownloadRequest? = { $0.request }
     ) async throws -> Int {
-        var supplied: [(delivery: Int, download: DownloadQueue.RestoredDownload, request: DownloadRequest)] = []
-        for (delivery, download) in waitingForRequest where Self.isPlace(download.destination) {
+        var supplied: [(download: RestoredDownload, request: DownloadRequest)] = []
+        for download in restored where Self.isPlace(download.destination) {
             guard let request = try await supply(download) else { continue }
             guard request.storeKey == download.key,
                 try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
@@ -88,13 +86,13 @@ extension DownloadQueue {
                 throw DownloadError.conflict(
                     "the request for a restored download must have the same key and destination")
             }
-            supplied.append((delivery, download, request))
+            supplied.append((download, request))
         }
         guard !state.isClosed else { throw DownloadError.queueClosed }
         // Some may have been requested or cancelled while `supply` ran.
-        let still = Set(waitingForRequest.map(\.delivery))
-        supplied.removeAll { !still.contains($0.delivery) }
-        for (delivery, download, request) in supplied { give(request, to: delivery, of: download.key) }
+        let still = Set(restored.map(\.delivery))
+        supplied.removeAll { !still.contains($0.download.delivery) }
+        for (download, request) in supplied { give(request, to: download.delivery, of: download.key) }
         step { $0.supply(supplied.map { ($0.download.key, $0.download.destination) }) }
         return supplied.count
     }

@@ -72,7 +72,9 @@ extension DownloadQueue {
         live[key]?.failure = nil
         live[key]?.begun = (request, delivery.version)
         item.listeners.begin()
-        let (downloader, onFinish, listeners) = (downloader, configuration.onFinish, item.listeners)
+        let downloader = downloader
+        let onFinish = configuration.onFinish
+        let listeners = item.listeners
         // Runs outside of the actor so as not to block it.
         live[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
@@ -112,7 +114,7 @@ extension DownloadQueue {
 
     /// Asks the store to keep the delivered file while another destination waits for its copy.
     private func announceWaiting(for key: String) async {
-        guard let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first, hasMoreDestinations(key)
+        guard let request = live[key]?.request, hasMoreDestinations(key)
         else {
             live[key]?.sign = nil
             return
@@ -202,7 +204,7 @@ extension DownloadQueue {
         await live[key]?.announcing?.value
         live[key]?.sign = nil
         // Data that another process uses, or that was fetched with a different request, is kept.
-        if let request = live[key]?.deliveries.values.lazy.compactMap(\.request).first {
+        if let request = live[key]?.request {
             _ = try? await downloader.store.purge(name: key, of: request.identity, because: .cancelledRemoved)
         } else {
             _ = try? await downloader.store.purge(key, because: .cancelledRemoved)

@@ -64,6 +64,9 @@ public actor DownloadQueue {
         var interruption: Interruption?
         var failure: Reason?
 
+        /// The request of any delivery; they have the same key.
+        var request: DownloadRequest? { deliveries.values.lazy.compactMap(\.request).first }
+
         /// Sets the rate limit to the lowest that is requested.
         func limit() {
             limiter.setRate(deliveries.values.compactMap(\.request?.rateLimit).filter { $0 > 0 }.min())
@@ -77,7 +80,7 @@ public actor DownloadQueue {
         /// How many requests have been made for it.
         var version = 0
         /// The row as last recorded.
-        var row: QueuedRequest?
+        var row: Job?
         /// How often it was delivered; each time, its row was removed.
         var rowsDelivered = 0
     }
@@ -110,7 +113,7 @@ public actor DownloadQueue {
     var telling = 0
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
     /// The downloads that an earlier process left, each with the number of its delivery.
-    var left: [(delivery: Int, download: RestoredDownload)] = []
+    var left: [RestoredDownload] = []
     /// The bytes that the collector removed since the last run, by key, as far as known.
     var evicted: [String: Int64] = [:]
     /// Whether the lease has been released.
@@ -135,7 +138,7 @@ public actor DownloadQueue {
     }
 
     private init(
-        _ downloader: Downloader, _ configuration: Configuration, _ lease: QueueLease, _ left: [QueuedRequest]
+        _ downloader: Downloader, _ configuration: Configuration, _ lease: QueueLease, _ left: [Job]
     ) {
         self.downloader = downloader
         self.configuration = configuration

@@ -16,7 +16,8 @@ extension Downloader {
         listing.isDone = true
         // Only what the file is compared by: header fields may contain secrets.
         var terms = DownloadRequest(request.url, to: request.destination)
-        (terms.digest, terms.acceptEncoding) = (request.digest, request.acceptEncoding)
+        terms.digest = request.digest
+        terms.acceptEncoding = request.acceptEncoding
         let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: terms, board.identityKey))
         guard case .due(let id, _) = try await board.enlist([job], as: listing).first,
             case .taken(let known) = try await board.claim([id], again: true).first
@@ -37,8 +38,10 @@ extension Downloader {
         _ path: String, _ reason: DownloadResult.Kept = .exists, _ onEvent: (DownloadEvent) -> Void
     ) -> DownloadResult {
         var result = DownloadResult(path: path, totalBytes: (try? Destination(path))?.existingBytes ?? 0)
-        (result.isLengthVerified, result.isProved) = (false, false)
-        (result.isExisting, result.kept) = (true, reason)
+        result.isLengthVerified = false
+        result.isProved = false
+        result.isExisting = true
+        result.kept = reason
         onEvent(.finished(result))
         return result
     }

@@ -2,8 +2,6 @@ internal import Synchronization
 
 /// The event listeners of one download in a queue, and its latest progress.
 final class Listeners: Sendable {
-    typealias Listener = @Sendable (DownloadEvent) -> Void
-
     /// The progress of a download.
     struct Progress: Sendable {
         var receivedBytes: Int64 = 0
@@ -13,7 +11,7 @@ final class Listeners: Sendable {
     }
 
     private struct State {
-        var listeners: [QueueState.Caller: (delivery: Int, listener: Listener)] = [:]
+        var listeners: [QueueState.Caller: (delivery: Int, listener: DownloadEvent.Listener)] = [:]
         var progress: Progress
     }
 
@@ -25,7 +23,7 @@ final class Listeners: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    func add(_ caller: QueueState.Caller, to delivery: Int, _ listener: @escaping Listener) {
+    func add(_ caller: QueueState.Caller, to delivery: Int, _ listener: @escaping DownloadEvent.Listener) {
         state.withLock { $0.listeners[caller] = (delivery, listener) }
     }
 

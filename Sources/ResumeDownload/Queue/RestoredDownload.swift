@@ -9,8 +9,8 @@ extension DownloadQueue {
         public var url: String
         /// The path to which it is delivered.
         public var destination: String
-        /// Its priority.
-        package var priority = Priority.normal
+        /// The number of its delivery.
+        package var delivery: Int
         /// Whether it was paused; it stays paused until it is resumed.
         package var isPaused = false
         /// Why it failed permanently; it does not run again before ``DownloadQueue/resume(_:)``.

@@ -35,7 +35,7 @@ extension DownloadRequest {
     /// - Throws: `DownloadError`, with `representationChanged` if the file changed after some of it was passed on;
     ///   `StoreError`, `CancellationError`; the errors of `take`.
     package func pass(
-        over transport: any Transport, onEvent: @escaping @Sendable (DownloadEvent) -> Void,
+        over transport: any Transport, onEvent: @escaping DownloadEvent.Listener,
         to take: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws -> DownloadResult {
         let passed = PassedBytes(digest)
@@ -62,7 +62,7 @@ extension DownloadRequest {
     }
 
     private func receive(
-        _ passed: PassedBytes, over transport: any Transport, onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        _ passed: PassedBytes, over transport: any Transport, onEvent: @escaping DownloadEvent.Listener
     ) async throws -> DownloadResult {
         var request = self
         // In the order of the file.
@@ -81,30 +81,20 @@ extension DownloadRequest {
             }
             let isProved = if expected != nil { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
-            var result = DownloadResult(
-                path: destination, totalBytes: partial.length, fetchedBytes: run.fetched, digest: expected)
-            (result.isLengthVerified, result.isProved) = (run.isLengthVerified, isProved)
-            result.describe(partial.representation)
-            return result
+            return await run.result(at: destination, expected, isProved: isProved)
         }
     }
 
     /// Receives the whole file in a store in memory.
     private func received<Result: Sendable>(
         in store: MemoryStore, over transport: any Transport,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }, _ finish: (DownloadRun) async throws -> Result
+        onEvent: @escaping DownloadEvent.Listener = { _ in }, _ finish: (DownloadRun) async throws -> Result
     ) async throws -> Result {
         let transfer = try await store.open(
             url, headerFields: identityFields, key: key, selection: selection, policy: policy)
-        let run = DownloadRun(
-            request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
-            names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
-        var loop = RequestLoop(run)
-        let result = await Swift.Result {
+        return try await exchange(for: transfer, over: transport, onEvent: onEvent) { loop in
             try await loop.run()
             return try await finish(loop.client)
         }
-        try? await transfer.close()
-        return try result.get()
     }
 }

@@ -35,7 +35,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     /// How many bytes at the end are withheld until everything has been verified.
     private let withheld: Int64
 
-    init(_ request: DownloadRequest, downloader: Downloader, onEvent: @escaping @Sendable (DownloadEvent) -> Void) {
+    init(_ request: DownloadRequest, downloader: Downloader, onEvent: @escaping DownloadEvent.Listener) {
         let state = StreamState()
         self.state = state
         var request = request

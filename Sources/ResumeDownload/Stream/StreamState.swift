@@ -47,10 +47,14 @@ final class StreamState: Sendable {
     /// - Returns: nil before that; otherwise the length, which may be unknown.
     /// - Throws: The error of the download.
     func totalBytes() throws -> Int64?? {
-        let (transfer, start, outcome) = mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
+        let (transfer, start, outcome) = snapshot
         if let outcome { return .some(try outcome.get().totalBytes) }
         guard let transfer, start != nil else { return nil }
         return .some(transfer.heldView.totalLength)
+    }
+
+    private var snapshot: (Transfer?, start: Int64?, Result<DownloadResult, any Error>?) {
+        mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
     }
 
     /// The transfer, once there is one.
@@ -86,7 +90,7 @@ final class StreamState: Sendable {
     ///
     /// - Throws: The error of the download; `DownloadError`, `StoreError`.
     func step(_ cursor: inout StreamCursor) async throws -> Step {
-        let (transfer, start, outcome) = mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
+        let (transfer, start, outcome) = snapshot
         // After a failure, the lease is released and others may write.
         let result = try outcome?.get()
         guard let transfer else { return .nothingYet }
@@ -142,7 +146,8 @@ final class StreamState: Sendable {
     ///   step.
     private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws -> Bool {
         guard let held = transfer.heldBytes(in: epoch) else { return false }
-        let (algorithm, range) = (cursor.hash.algorithm, cursor.start..<cursor.offset)
+        let algorithm = cursor.hash.algorithm
+        let range = cursor.start..<cursor.offset
         let digest = try await Blocking.run { () throws -> HTTPDigest? in
             var hash = RunningHash(algorithm)
             try unsafe held.forEachBuffer(in: range) { unsafe hash.update($0) }

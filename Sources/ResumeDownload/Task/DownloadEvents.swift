@@ -21,10 +21,6 @@ package struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
         /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
         ///
         /// - Throws: The error with which the download ended.
-        package mutating func next() async throws(Failure) -> DownloadEvent? {
-            try await mailbox.next(isolation: #isolation)
-        }
-
         /// Returns the next event like ``next()``, on an actor.
         ///
         /// - Throws: The error with which the download ended.
@@ -112,8 +108,7 @@ final class EventMailbox<Failure: Error>: Sendable {
 
 extension DownloadEvents where Failure == any Error {
     /// Makes a sequence of the events of a download, which is cancelled when the sequence is no longer read.
-    init(of download: @escaping @Sendable (_ onEvent: @escaping @Sendable (DownloadEvent) -> Void) async throws -> Void)
-    {
+    init(of download: @escaping @Sendable (_ onEvent: @escaping DownloadEvent.Listener) async throws -> Void) {
         let mailbox = EventMailbox<any Error>()
         let task = Task { [weak mailbox] in
             let end = await Swift.Result { try await download { [weak mailbox] in mailbox?.add($0) } }

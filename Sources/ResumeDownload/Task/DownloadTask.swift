@@ -42,14 +42,15 @@ public final class DownloadTask: Sendable {
         /// Tells the run why it is stopped.
         var interruption = Interruption()
         /// Protects the partial data from the collector as long as possible; nil before the first run.
-        var sign: PausedSign?
+        var sign: Lease?
         var outcome: Result<DownloadResult, any Error>?
         var waiters: [Waiter] = []
 
         /// Returns the waiters to resume.
         mutating func finish(with outcome: Result<DownloadResult, any Error>) -> [Waiter] {
             self.outcome = outcome
-            (run, sign) = (nil, nil)
+            run = nil
+            sign = nil
             defer { waiters = [] }
             return waiters
         }
@@ -141,9 +142,7 @@ public final class DownloadTask: Sendable {
     /// - Returns: nil if the file had been delivered, if nothing was received, if the partial data cannot be resumed,
     ///   or if the store cannot be read, in which case ``Downloader/resumeData(for:)`` throws the error.
     public func cancelByProducingResumeData() async -> ResumeData? {
-        cancel()
-        if case .success = await finished() { return nil }
-        let request = mutable.withLock(\.request)
+        guard let request = await cancelled(because: .cancelled) else { return nil }
         return try? await downloader.resumeData(for: request)
     }
 
@@ -151,10 +150,17 @@ public final class DownloadTask: Sendable {
     ///
     /// - Throws: `StoreError` if the data cannot be removed.
     public func cancelDiscarding() async throws {
-        cancel(because: .cancelledRemoving)
-        if case .success = await finished() { return }
-        let request = mutable.withLock(\.request)
+        guard let request = await cancelled(because: .cancelledRemoving) else { return }
         try await downloader.store.purge(name: request.storeKey, of: request.identity, because: .cancelledRemoved)
+    }
+
+    /// Cancels the download.
+    ///
+    /// - Returns: Its request; nil if the file had been delivered.
+    private func cancelled(because reason: Reason) async -> DownloadRequest? {
+        cancel(because: reason)
+        if case .success = await finished() { return nil }
+        return mutable.withLock(\.request)
     }
 
     /// Starts a run; called with the lock held, so that no interruption is lost before the run exists.
@@ -180,7 +186,7 @@ public final class DownloadTask: Sendable {
     }
 
     /// Protects the partial data from the collector until the task has ended.
-    private func hold(_ sign: PausedSign?) { mutable.withLock { $0.sign = sign } }
+    private func hold(_ sign: Lease?) { mutable.withLock { $0.sign = sign } }
 
     private func take(_ event: DownloadEvent) {
         // A requested restart has taken place; the next run continues with the data of this one.

@@ -22,7 +22,8 @@ package enum Contradiction: Sendable, Hashable {
     package init?(
         of fresh: Representation, with stored: Representation, held: Int64 = 0, in context: AnswerContext
     ) {
-        let (old, new) = (stored.completeLength ?? held, fresh.completeLength)
+        let old = stored.completeLength ?? held
+        let new = fresh.completeLength
         let isShort = new.map { $0 < old / 2 } ?? false
         if fresh.isPage, stored.mediaType.map({ $0 != fresh.mediaType }) ?? context.isNameOfFile,
             context.isFromOtherHost || isShort || new == nil || fresh.hasNoValidators && stored.validator != nil
@@ -116,7 +117,7 @@ package struct AnswerContext: Sendable, Hashable {
     }
 
     /// Whether the name ends like an archive, an image, a package or a model, which no server sends as a page.
-    var isNameOfFile: Bool {
+    package var isNameOfFile: Bool {
         guard let name = url?.lastPathComponent, let dot = name.lastIndex(of: ".") else { return false }
         return Self.extensions.contains(name[name.index(after: dot)...].lowercased())
     }
@@ -160,7 +161,9 @@ package struct Sightings: Sendable, Hashable {
         let words = stored.split(separator: " ")
         guard words.count == 3, let days = Int(words[0]), (1...Self.enough).contains(days), let day = Int64(words[1])
         else { return nil }
-        (self.days, lastDay, answer) = (days, day, String(words[2]))
+        self.days = days
+        lastDay = day
+        answer = String(words[2])
     }
 
     /// The text to store.

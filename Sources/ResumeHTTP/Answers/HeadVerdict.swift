@@ -11,7 +11,7 @@ package enum HeadVerdict: Sendable, Hashable {
     /// HEAD is not supported, or the response has no validator: request the rest with `If-Range`.
     case unknown(Reason)
     /// Repeat the request later.
-    case retry(reason: Reason, afterSeconds: Int64?)
+    case retry(Reason, afterSeconds: Int64?)
 
     /// Judges the response to a HEAD request.
     ///
@@ -19,7 +19,8 @@ package enum HeadVerdict: Sendable, Hashable {
     ///   - response: The response's head; redirects have been followed already.
     ///   - validator: The validator of the stored bytes.
     package init(for response: HTTPResponse, validator: Validator) {
-        let (fields, timing) = (response.headerFields, ResponseTiming(response))
+        let fields = response.headerFields
+        let timing = ResponseTiming(response)
         switch response.status.code {
         case 200, 206:
             let answer = Verdict.validator(in: fields, like: validator)
@@ -31,7 +32,7 @@ package enum HeadVerdict: Sendable, Hashable {
                 self = .unknown(.headUnanswered)
             }
         case _ where timing.isTemporary:
-            self = .retry(reason: Verdict.reason(response), afterSeconds: timing.afterSeconds)
+            self = .retry(.status(of: response), afterSeconds: timing.afterSeconds)
         default:
             // A URL that is signed for GET responds with 403 to HEAD, others with 405 or 501.
             self = .unknown(.headUnanswered)

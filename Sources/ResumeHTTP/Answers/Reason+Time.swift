@@ -3,11 +3,18 @@ package import HTTPTypes
 /// Reasons for waits.
 extension Reason {
     /// The status of a response in words.
-    package static func status(of response: HTTPResponse) -> Reason { Verdict.reason(response) }
+    package static func status(of response: HTTPResponse, otherwise: Reason? = nil) -> Reason {
+        let code = response.status.code
+        let phrase = Printable.escaped(response.status.reasonPhrase)
+        let more = otherwise.map { "; \($0.text)" } ?? ""
+        return Reason(
+            "status-\(code)",
+            "the server responded with \(phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)")\(more)")
+    }
 
     /// The server asked an earlier download to wait.
     package static func waitRequested(_ origin: String) -> Reason {
-        Reason(code: .init(rawValue: "wait-requested"), text: "\(origin) has asked earlier requests to wait")
+        Reason("wait-requested", "\(origin) has asked earlier requests to wait")
     }
 
     /// The server refused a request while it served others.

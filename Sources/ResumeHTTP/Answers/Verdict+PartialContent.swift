@@ -9,35 +9,32 @@ extension Verdict {
         _ fields: HTTPFields, range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy,
         in context: AnswerContext = AnswerContext()
     ) -> Verdict {
-        if let reason = obstacle(in: fields, policy) { return .askForWhole(reason: reason) }
+        if let reason = obstacle(in: fields, policy) { return .askForWhole(reason) }
         var answer = Representation(fields: fields)
         // An entity tag identifies the bytes whatever else the response depends on; a date does not.
         if answer.vary == "*", range.validator.map(\.isDate) ?? true, !range.isUnderDigest {
-            return .askForWhole(reason: .variesAlways)
+            return .askForWhole(.variesAlways)
         }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
-            return .askForWhole(reason: .contentRangeInvalid)
+            return .askForWhole(.contentRangeInvalid)
         }
         answer.completeLength = completeLength
         let held = HeldPartial(representation: stored, length: max(range.offset - range.shift, 1))
-        if let contradiction = contradiction(of: answer, with: held, in: context) {
-            return .retry(reason: contradiction.reason(in: context), afterSeconds: nil)
-        }
-        if Representation.hasConflictingDigests(fields) { return .retry(reason: .digestsConflict, afterSeconds: nil) }
-        if let reason = difference(of: fields, from: stored, range: range) { return .askForWhole(reason: reason) }
+        if let reason = failure(answer, fields, held, context) { return .retry(reason, afterSeconds: nil) }
+        if let reason = difference(of: fields, from: stored, range: range) { return .askForWhole(reason) }
         if let old = stored.completeLength, let new = completeLength, old != new {
-            return .askForWhole(reason: .lengthChanged(from: old, to: new))
+            return .askForWhole(.lengthChanged(from: old, to: new))
         }
         if let known = stored.completeLength, last >= known {
-            return .askForWhole(reason: .contentRangeInvalid)
+            return .askForWhole(.contentRangeInvalid)
         }
         // Even if it begins at the first missing byte: the requested bytes before it must be compared.
-        if first > range.start { return .askForWhole(reason: .gap(expected: range.start, got: first)) }
+        if first > range.start { return .askForWhole(.gap(expected: range.start, got: first)) }
         // A part that contains no missing bytes is for comparison only. It must extend to the end of the stored bytes,
         // otherwise they would become complete with some bytes uncompared.
         let isAtEnd = completeLength == range.offset || range.end == range.offset
         guard last >= range.offset || isAtEnd && last == range.offset - 1 else {
-            return .askForWhole(reason: .noProgress)
+            return .askForWhole(.noProgress)
         }
         // The fields of the first response are kept (RFC 9110, 15.3.7.3); only the length and the digest are added if
         // they were unknown.
@@ -94,20 +91,17 @@ extension Verdict {
     static func validator(in fields: HTTPFields, like expected: Validator) -> Validator? {
         switch expected {
         case .entityTag:
-            guard case .value(let bytes) = SingletonField(.eTag, in: fields), let tag = EntityTag(bytes), tag.isStrong
-            else { return nil }
-            return .entityTag(tag)
+            let tag = fields.single(.eTag).flatMap { EntityTag($0) }
+            return tag?.isStrong == true ? tag.map { .entityTag($0) } : nil
         case .lastModified:
-            return SingletonField(.lastModified, in: fields).text.map { .lastModified($0) }
+            return fields.text(.lastModified).map { .lastModified($0) }
         }
     }
 
     /// Whether the fields say that the body is compressed or otherwise coded, and the policy does not accept it.
     static func isCoded(_ fields: HTTPFields, _ policy: ResumePolicy) -> Bool {
-        let transferCodings = fields[values: .transferEncoding].flatMap { $0.split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
         // The transport removes the chunked coding only; other transfer codings would be stored as part of the file.
-        if transferCodings.contains(where: { !$0.isEmpty && $0 != "chunked" && $0 != "identity" }) { return true }
+        if fields.list(.transferEncoding)?.allSatisfy(["", "chunked", "identity"].contains) == false { return true }
         return !policy.accepts(coding: Representation.contentCoding(fields))
     }
 }

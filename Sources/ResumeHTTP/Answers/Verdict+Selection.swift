@@ -8,9 +8,9 @@ extension Verdict {
         _ response: HTTPResponse, of selection: RangeSelection, held: HeldPartial, policy: ResumePolicy
     ) -> Verdict {
         let fields = response.headerFields
-        if let reason = obstacle(in: fields, policy) { return .refuse(reason: reason) }
+        if let reason = obstacle(in: fields, policy) { return .refuse(reason) }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
-            return .refuse(reason: .contentRangeInvalid)
+            return .refuse(.contentRangeInvalid)
         }
         var fresh = Representation(startedBy: response)
         // Content-Length of a part is not the length of the file.
@@ -28,7 +28,7 @@ extension Verdict {
         guard isSame(fresh, as: stored), fresh.completeLength.map({ $0 > range.offset || $0 == range.end }) ?? true
         else {
             // Requesting the range again is cheaper than extracting it from the whole file.
-            return .askForWhole(reason: change(from: stored, to: fresh))
+            return .askForWhole(change(from: stored, to: fresh))
         }
         return .append(
             Continuation(
@@ -40,13 +40,13 @@ extension Verdict {
         _ policy: ResumePolicy
     ) -> Verdict {
         guard let parts = selection.parts(completeLength: fresh.completeLength), let part = parts.first else {
-            return .refuse(reason: fresh.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
+            return .refuse(fresh.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
         }
         guard parts.count == 1 || fresh.validator != nil || policy.allowsUnvalidated && policy.hasDigest else {
-            return .refuse(reason: .rangesNeedValidator)
+            return .refuse(.rangesNeedValidator)
         }
-        guard first <= part.first else { return .refuse(reason: .gap(expected: part.first, got: first)) }
-        guard end.map({ $0 > part.first }) ?? true else { return .refuse(reason: .noProgress) }
+        guard first <= part.first else { return .refuse(.gap(expected: part.first, got: first)) }
+        guard end.map({ $0 > part.first }) ?? true else { return .refuse(.noProgress) }
         let range = Plan.RangeRequest(
             start: part.first, offset: part.first, end: part.end, condition: .ifRange, first: part.first,
             shift: part.first)

@@ -5,17 +5,17 @@ package enum Verdict: Sendable, Hashable {
     /// Use the body to continue the stored bytes.
     case append(Continuation)
     /// Store the body in a new blob; the old blob is no longer used.
-    case startOver(Representation, reason: Reason)
+    case startOver(Representation, Reason)
     /// Store a part of the body, the first of the caller's ranges, in a new blob.
     case startRange(Continuation)
     /// Discard the body: all bytes are stored and the server has the same file.
-    case complete(Representation, reason: Reason)
+    case complete(Representation, Reason)
     /// Discard the body, keep the stored bytes, and request the whole file.
-    case askForWhole(reason: Reason)
+    case askForWhole(Reason)
     /// Discard the body, keep the stored bytes, and repeat the request later.
-    case retry(reason: Reason, afterSeconds: Int64?)
+    case retry(Reason, afterSeconds: Int64?)
     /// Discard the body, keep the stored bytes, and stop.
-    case refuse(reason: Reason)
+    case refuse(Reason)
 
     /// How a body continues the stored bytes.
     package struct Continuation: Sendable, Hashable {
@@ -67,7 +67,8 @@ package enum Verdict: Sendable, Hashable {
     package var withoutPrefix: Verdict {
         guard case .append(var continuation) = self, continuation.reason == .prefixKept, continuation.bodyStart == 0
         else { return self }
-        (continuation.offset, continuation.reason) = (0, .sentAgain)
+        continuation.offset = 0
+        continuation.reason = .sentAgain
         return .startRange(continuation)
     }
 
@@ -75,7 +76,7 @@ package enum Verdict: Sendable, Hashable {
     package func replacing(by response: HTTPResponse) -> Verdict {
         guard case .append = self else { return self }
         // The length of the stored bytes proves nothing.
-        return .startOver(Representation(startedBy: response), reason: .otherRequest)
+        return .startOver(Representation(startedBy: response), .otherRequest)
     }
 
     /// Judges a response.
@@ -92,7 +93,8 @@ package enum Verdict: Sendable, Hashable {
         for response: HTTPResponse, to plan: Plan, held: HeldPartial, policy: ResumePolicy = ResumePolicy(),
         in context: AnswerContext = AnswerContext()
     ) {
-        let (fields, timing) = (response.headerFields, ResponseTiming(response))
+        let fields = response.headerFields
+        let timing = ResponseTiming(response)
         let asksForRange = if case .range = plan { true } else { false }
         switch response.status.code {
         case 200 where Self.isWhole(response), 203 where Self.isWhole(response):
@@ -100,7 +102,7 @@ package enum Verdict: Sendable, Hashable {
         case 200 where ContentRange(in: fields) == nil, 203:
             // It may be a part of the file.
             let reason = Reason.contentRangeInvalid
-            self = asksForRange ? .askForWhole(reason: reason) : .retry(reason: reason, afterSeconds: nil)
+            self = asksForRange ? .askForWhole(reason) : .retry(reason, afterSeconds: nil)
         case 200, 206:
             switch (plan, held.representation, held.selection) {
             case (.range(let range), let stored?, _):
@@ -108,30 +110,24 @@ package enum Verdict: Sendable, Hashable {
             case (.first, _, let selection?):
                 self = Self.firstPart(response, of: selection, held: held, policy: policy)
             default:
-                self = .refuse(reason: .unsolicitedRange)
+                self = .refuse(.unsolicitedRange)
             }
         case 416:
             self = Self.unsatisfiable(response, plan: plan, held: held)
         case 412:
-            self = asksForRange ? .askForWhole(reason: .preconditionFailed) : .refuse(reason: Self.reason(response))
+            self = asksForRange ? .askForWhole(.preconditionFailed) : .refuse(.status(of: response))
         case 400 where asksForRange:
-            self = .askForWhole(reason: .rangeRejected)
+            self = .askForWhole(.rangeRejected)
         case _ where timing.isTemporary:
-            self = .retry(reason: Self.reason(response), afterSeconds: timing.afterSeconds)
+            self = .retry(.status(of: response), afterSeconds: timing.afterSeconds)
         case let code where asksForRange && ![401, 407].contains(code):
             // The plain file may be sent although its ranges are refused.
-            self = .askForWhole(reason: Self.reason(response))
+            self = .askForWhole(.status(of: response))
         case 100..<400:
-            self = .refuse(reason: Self.reason(response, otherwise: .notAResource))
+            self = .refuse(.status(of: response, otherwise: .notAResource))
         default:
-            self = .refuse(reason: Self.reason(response))
+            self = .refuse(.status(of: response))
         }
-    }
-
-    static func reason(_ response: HTTPResponse, otherwise: Reason? = nil) -> Reason {
-        var reason = Reason.status(response.status.code, Printable.escaped(response.status.reasonPhrase))
-        if let otherwise { reason.text += "; " + otherwise.text }
-        return reason
     }
 
     /// Whether a response does not say that it has only a part of the file, as some servers do with status 200.
@@ -146,7 +142,7 @@ package enum Verdict: Sendable, Hashable {
         _ response: HTTPResponse, plan: Plan, held: HeldPartial, policy: ResumePolicy, _ context: AnswerContext
     ) -> Verdict {
         let fields = response.headerFields
-        guard !isCoded(fields, policy) else { return .refuse(reason: .contentCoded) }
+        guard !isCoded(fields, policy) else { return .refuse(.contentCoded) }
         let fresh = Representation(startedBy: response)
         var context = context
         if case .range(let range) = plan, range.start > 0,
@@ -154,15 +150,12 @@ package enum Verdict: Sendable, Hashable {
         {
             context.rest = end - range.start
         }
-        if let contradiction = contradiction(of: fresh, with: held, in: context) {
-            return .retry(reason: contradiction.reason(in: context), afterSeconds: nil)
-        }
-        if Representation.hasConflictingDigests(fields) { return .retry(reason: .digestsConflict, afterSeconds: nil) }
+        if let reason = failure(fresh, fields, held, context) { return .retry(reason, afterSeconds: nil) }
         if let selection = held.selection {
             return wholeForRange(fresh, of: selection, plan: plan, held: held, policy: policy)
         }
         guard !held.isEmpty, let stored = held.representation else {
-            return .startOver(fresh, reason: .firstRequest)
+            return .startOver(fresh, .firstRequest)
         }
         // Recorded bytes beyond the end of the file, as in a damaged row, are never continued.
         if isSame(fresh, as: stored), held.length <= fresh.completeLength ?? stored.completeLength ?? .max {
@@ -182,14 +175,22 @@ package enum Verdict: Sendable, Hashable {
         if let old = stored.completeLength, let new = fresh.completeLength, old != new,
             fresh.validator == stored.validator
         {
-            return .startOver(fresh, reason: .lengthChanged(from: old, to: new))
+            return .startOver(fresh, .lengthChanged(from: old, to: new))
         }
         // The reason for requesting the whole file is more helpful than the result of the comparison.
         if case .whole(let reason?) = plan, fresh.validator == stored.validator || stored.validator == nil {
-            return .startOver(fresh, reason: reason)
+            return .startOver(fresh, reason)
         }
-        if let weakness = stored.weakness { return .startOver(fresh, reason: weakness) }
-        return .startOver(fresh, reason: change(from: stored, to: fresh))
+        if let weakness = stored.weakness { return .startOver(fresh, weakness) }
+        return .startOver(fresh, change(from: stored, to: fresh))
+    }
+
+    /// Returns why a response is a failure for now; nil if it may be used.
+    static func failure(
+        _ fresh: Representation, _ fields: HTTPFields, _ held: HeldPartial, _ context: AnswerContext
+    ) -> Reason? {
+        contradiction(of: fresh, with: held, in: context)?.reason(in: context)
+            ?? (Representation.hasConflictingDigests(fields) ? .digestsConflict : nil)
     }
 
     /// Returns how a response contradicts the stored or the delivered file, unless it is believed.
@@ -230,9 +231,9 @@ package enum Verdict: Sendable, Hashable {
 
     /// Judges a 416 response: the requested range does not exist.
     private static func unsatisfiable(_ response: HTTPResponse, plan: Plan, held: HeldPartial) -> Verdict {
-        if case .first = plan { return .refuse(reason: .beyondEnd) }
+        if case .first = plan { return .refuse(.beyondEnd) }
         guard case .range(let range) = plan, let stored = held.representation else {
-            return .refuse(reason: reason(response))
+            return .refuse(.status(of: response))
         }
         // Complete only if the range begins at the end of the file, the stored bytes have the reported length, and the
         // response has the validator. A server that refuses a range inside the file refuses ranges. Bytes fetched with
@@ -244,8 +245,8 @@ package enum Verdict: Sendable, Hashable {
         {
             var complete = stored
             complete.completeLength = length
-            return .complete(complete, reason: .resumed(at: length))
+            return .complete(complete, .resumed(at: length))
         }
-        return .askForWhole(reason: .rangeNotSatisfiable)
+        return .askForWhole(.rangeNotSatisfiable)
     }
 }

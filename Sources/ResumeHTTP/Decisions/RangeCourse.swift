@@ -52,10 +52,12 @@ package struct RangeCourse: Sendable, Hashable {
         switch state {
         case .open: state = .probing
         case .closed where nextSize > accepted && accepted > 0:
-            (nextSize, isCapped) = (accepted, true)
+            nextSize = accepted
+            isCapped = true
             return false
         case .closed where accepted == 0 && min(nextSize, asked) > Self.smallSize:
-            (nextSize, isCapped) = (Self.smallSize, true)
+            nextSize = Self.smallSize
+            isCapped = true
             return false
         case .closed: state = .plain
         case .probing, .plain: break
@@ -82,7 +84,8 @@ package struct RangeCourse: Sendable, Hashable {
     /// Records that the body of a whole file ended before it brought anything new.
     package mutating func endedInPrefix(isConditional: Bool) {
         guard isConditional, !hasOmittedCondition else { return }
-        (omitsCondition, hasOmittedCondition) = (true, true)
+        omitsCondition = true
+        hasOmittedCondition = true
     }
 
     /// Records that a new representation is received from its first byte.
@@ -122,7 +125,9 @@ package struct RangeCourse: Sendable, Hashable {
     /// - Returns: Whether a range of at most half the size is requested, with fewer bytes to compare.
     package mutating func sentNothingNew(_ count: Int64) -> Bool {
         guard count >= 2, state != .closed || count <= nextSize / 2 else { return false }
-        (state, nextSize, isCapped) = (.closed, min(count, Self.largestSize), true)
+        state = .closed
+        nextSize = min(count, Self.largestSize)
+        isCapped = true
         return true
     }
 }

@@ -14,9 +14,9 @@ public struct RangeSelection: Sendable, Hashable {
 
     /// The location of a range: from `first` to `end` (excluded) in the representation, and from `position` on in the
     /// file.
-    struct Part: Equatable {
-        var first: Int64
-        var end: Int64
+    package struct Part: Equatable {
+        package var first: Int64
+        package var end: Int64
         var position: Int64
 
         var count: Int64 { end - first }
@@ -53,7 +53,7 @@ public struct RangeSelection: Sendable, Hashable {
         guard items.count <= Self.limit else { return nil }
         var elements: [Element] = []
         for item in items {
-            guard let element = Self.element(item.filter { $0 != " " && $0 != "\t" }) else { return nil }
+            guard let element = Self.element(item.withoutSpaces) else { return nil }
             elements.append(element)
         }
         self.elements = elements
@@ -76,7 +76,7 @@ public struct RangeSelection: Sendable, Hashable {
     /// - Parameter completeLength: The length of the representation; nil if it is unknown, which is sufficient for
     ///   ranges that have an end.
     /// - Returns: nil if they depend on the unknown length, or if a range lies beyond the end.
-    func parts(completeLength: Int64?) -> [Part]? {
+    package func parts(completeLength: Int64?) -> [Part]? {
         if let completeLength, completeLength > Self.largest { return nil }
         var parts: [Part] = []
         var position: Int64 = 0

@@ -37,15 +37,17 @@ package enum ContentRange: Sendable, Hashable {
     ///
     /// - Returns: nil if it is absent, occurs twice with different values, or is malformed.
     package init?(in fields: HTTPFields) {
-        guard let text = SingletonField(.contentRange, in: fields).text else { return nil }
+        guard let text = fields.text(.contentRange) else { return nil }
         self.init(text)
     }
 }
 
 /// Parses numbers as HTTP defines them: digits only, no sign, no white space, at most 63 bits.
+///
+/// A number of more bits is the `excess`, which is nil by default.
 enum Decimal64 {
-    static func parse(_ text: some StringProtocol) -> Int64? {
+    static func parse(_ text: some StringProtocol, excess: Int64? = nil) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int64(text)
+        return Int64(text) ?? excess
     }
 }

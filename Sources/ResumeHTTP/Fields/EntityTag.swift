@@ -1,5 +1,3 @@
-internal import HTTPTypes
-
 /// An entity tag, with which an origin server identifies one version of a representation.
 ///
 /// Source: [RFC 9110, 8.8.3](https://www.rfc-editor.org/rfc/rfc9110.html#section-8.8.3).
@@ -65,45 +63,13 @@ package struct EntityTag: Sendable, Hashable {
 
     /// Whether it is the same tag in another form: weak, without quotation marks, or with a suffix such as `-gzip`.
     func resembles(_ other: EntityTag) -> Bool {
-        let (mine, others) = (opaque, other.opaque)
+        let mine = opaque
+        let others = other.opaque
         return mine == others || !mine.isEmpty && !others.isEmpty && (mine.hasPrefix(others) || others.hasPrefix(mine))
     }
 
     private var opaque: Substring {
         let tag = isWeak ? rawValue.dropFirst(2) : rawValue[...]
         return isQuoted ? tag.dropFirst().dropLast() : tag
-    }
-}
-
-/// The value of a field that may occur only once in a message.
-enum SingletonField: Equatable {
-    case absent
-    case value([UInt8])
-    /// Several field lines with different values; none of them is used (RFC 9110, 5.3).
-    case conflicting
-
-    init(_ name: HTTPField.Name?, in fields: HTTPFields) {
-        // Most fields are absent, and this is the fastest way to find out.
-        guard let name, fields.contains(name) else {
-            self = .absent
-            return
-        }
-        let lines = fields[fields: name].map { field in
-            unsafe field.withUnsafeBytesOfValue { unsafe Self.trimmed($0) }
-        }
-        self = lines.allSatisfy { $0 == lines[0] } ? .value(lines[0]) : .conflicting
-    }
-
-    /// The value as text; nil if it is absent, conflicting or not UTF-8.
-    var text: String? {
-        guard case .value(let bytes) = self else { return nil }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func trimmed(_ value: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        var slice = unsafe value.drop(while: isSpace)
-        while let last = unsafe slice.last, isSpace(last) { unsafe slice = slice.dropLast() }
-        return unsafe Array(slice)
     }
 }

@@ -75,12 +75,13 @@ extension HTTPDigest {
 
     /// Reads the `Content-Digest` field of a message, which is the digest of the bytes of its body.
     package init?(contentDigestIn fields: HTTPFields) {
-        self.init(field: SingletonField(.contentDigest, in: fields).text)
+        self.init(field: fields.text(.contentDigest))
     }
 
     /// Whether two fields have different digests of the same algorithm.
     static func contradict(_ old: String?, _ new: String?) -> Bool {
-        let (old, new) = (known(in: old), known(in: new))
+        let old = known(in: old)
+        let new = known(in: new)
         return old.contains { algorithm, digest in new[algorithm].map { $0 != digest } ?? false }
     }
 

@@ -13,7 +13,8 @@ enum PercentEncoding {
     /// Replaces `%XX` by the bytes they stand for; a `%` that is not followed by two digits is kept.
     static func decoded(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(percent) else { return text }
-        var (bytes, rest) = ([UInt8](), text[...])
+        var bytes = [UInt8]()
+        var rest = text[...]
         while let byte = rest.popFirst() {
             let digits = byte == percent ? rest.prefix(2).compactMap(Hexadecimal.digit) : []
             if digits.count == 2 { rest = rest.dropFirst(2) }

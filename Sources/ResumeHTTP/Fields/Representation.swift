@@ -47,16 +47,15 @@ package struct Representation: Sendable, Hashable {
 
     /// Reads a representation from the fields of a complete (200) response.
     package init(fields: HTTPFields) {
-        let text: (HTTPField.Name?) -> String? = { SingletonField($0, in: fields).text }
-        if case .value(let bytes) = SingletonField(.eTag, in: fields) { entityTag = EntityTag(bytes) }
+        entityTag = fields.single(.eTag).flatMap { EntityTag($0) }
         // If the entity tag is not usable, the date must not be used either (RFC 9110, 13.1.5).
-        lastModified = entityTag == nil && fields.contains(.eTag) ? nil : text(.lastModified)
-        date = text(.date)
+        lastModified = entityTag == nil && fields.contains(.eTag) ? nil : fields.text(.lastModified)
+        date = fields.text(.date)
         completeLength = Self.length(fields)
-        contentType = text(.contentType)
+        contentType = fields.text(.contentType)
         reprDigest = Self.digests(fields)
         contentCoding = Self.contentCoding(fields)
-        acceptsRanges = text(.acceptRanges)?.lowercased() != "none"
+        acceptsRanges = fields.text(.acceptRanges)?.lowercased() != "none"
         suggestedFilename = SuggestedFilename(in: fields)?.name
         vary = Self.vary(fields)
     }
@@ -73,7 +72,7 @@ package struct Representation: Sendable, Hashable {
     /// Reads `Repr-Digest`, whose members may be on several lines.
     private static func digests(_ fields: HTTPFields) -> String? {
         guard let name = HTTPField.Name.reprDigest, fields.contains(name) else { return nil }
-        let text = SingletonField(name, in: fields).text ?? fields[values: name].joined(separator: ", ")
+        let text = fields.text(name) ?? fields[values: name].joined(separator: ", ")
         return text.utf8.count <= HTTPDigest.longestField && !hasConflictingDigests(fields) ? text : nil
     }
 
@@ -89,22 +88,14 @@ package struct Representation: Sendable, Hashable {
     package static func length(_ fields: HTTPFields) -> Int64? {
         // With Transfer-Encoding, Content-Length is not the length (RFC 9112, 6.3).
         if fields.contains(.transferEncoding) { return nil }
-        return SingletonField(.contentLength, in: fields).text.flatMap { Decimal64.parse($0) }
+        return fields.text(.contentLength).flatMap { Decimal64.parse($0) }
     }
 
     private static func vary(_ fields: HTTPFields) -> String? {
         guard fields.contains(.vary) else { return nil }
-        guard let names = list(.vary, in: fields, longest: 4 * longestVary), !names.contains("*") else { return "*" }
+        guard let names = fields.list(.vary, longest: 4 * longestVary), !names.contains("*") else { return "*" }
         let text = Set(names).filter { HTTPField.Name($0) != nil }.sorted().joined(separator: ", ")
         return text.utf8.count > longestVary ? "*" : text.isEmpty ? nil : text
-    }
-
-    /// Splits a list on one or several lines, in lower case; nil if it is unreasonably long.
-    private static func list(_ name: HTTPField.Name, in fields: HTTPFields, longest: Int) -> [String]? {
-        let lines = fields[values: name]
-        guard lines.reduce(0, { $0 + $1.utf8.count }) <= longest else { return nil }
-        return lines.flatMap { $0.split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
     }
 
     /// The maximum length of ``vary``, in bytes.
@@ -123,7 +114,7 @@ package struct Representation: Sendable, Hashable {
     static func contentCoding(_ fields: HTTPFields) -> String? {
         guard fields.contains(.contentEncoding) else { return nil }
         // No real chain of codings is this long; "unknown" stands for one that is refused.
-        guard let list = list(.contentEncoding, in: fields, longest: 4096) else { return "unknown" }
+        guard let list = fields.list(.contentEncoding, longest: 4096) else { return "unknown" }
         let codings = list.filter { knownCodings[$0] != nil }
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
@@ -135,7 +126,7 @@ package struct Representation: Sendable, Hashable {
     package var validator: Validator? {
         if let entityTag { return entityTag.isStrong ? .entityTag(entityTag) : nil }
         guard let lastModified, let modified = HTTPDate(lastModified), let sent = date.flatMap({ HTTPDate($0) }),
-            modified.secondsSinceEpoch < sent.secondsSinceEpoch
+            modified < sent
         else { return nil }
         return .lastModified(lastModified)
     }
@@ -148,7 +139,7 @@ package struct Representation: Sendable, Hashable {
 
     /// The media type without parameters, in lower case.
     var mediaType: String? {
-        contentType?.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+        contentType?.split(separator: ";").first?.withoutSpaces.lowercased()
     }
 }
 

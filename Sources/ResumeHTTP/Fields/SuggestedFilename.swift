@@ -9,7 +9,7 @@ struct SuggestedFilename: Sendable, Hashable {
     ///
     /// `filename*` is preferred to `filename`.
     init?(in fields: HTTPFields) {
-        let parameters = SingletonField(.contentDisposition, in: fields).parameters
+        let parameters = fields.parameters(.contentDisposition)
         let extended = parameters.first { $0.name == "filename*" }.flatMap { Self.decoded($0.value) }
         let plain = parameters.first { $0.name == "filename" }?.value
         guard let name = [extended, plain].lazy.compactMap({ $0.flatMap { Self($0) } }).first else { return nil }
@@ -39,33 +39,5 @@ struct SuggestedFilename: Sendable, Hashable {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
         return PercentEncoding.decoded(parts[2].filter { $0 != " " })
-    }
-}
-
-extension SingletonField {
-    /// The parameters after the first word, with names in lower case, such as those of `Content-Disposition`.
-    var parameters: [(name: String, value: String)] {
-        var rest = (text ?? "").drop { $0 != ";" }
-        var parameters: [(name: String, value: String)] = []
-        while rest.popFirst() != nil {
-            let name = rest.prefix { $0 != "=" && $0 != ";" }
-            rest = rest[name.endIndex...]
-            guard rest.first == "=" else { continue }
-            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            var value = ""
-            if rest.first == "\"" {
-                rest.removeFirst()
-                // Up to the closing quote or the end of the field.
-                while let character = rest.popFirst(), character != "\"" {
-                    value.append(character == "\\" ? rest.popFirst() ?? character : character)
-                }
-            } else {
-                value = String(rest.prefix { $0 != ";" })
-                while value.last == " " { value.removeLast() }
-            }
-            rest = rest.drop { $0 != ";" }
-            parameters.append((name.filter { $0 != " " && $0 != "\t" }.lowercased(), value))
-        }
-        return parameters
     }
 }

@@ -51,6 +51,8 @@ package struct Provenance: Sendable, Hashable {
     package init?(stored: String) {
         let parts = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let trust = ServerTrust(stored: String(parts[1])) else { return nil }
-        (code, address, self.trust) = (String(parts[0]), String(parts[2]), trust)
+        code = String(parts[0])
+        address = String(parts[2])
+        self.trust = trust
     }
 }

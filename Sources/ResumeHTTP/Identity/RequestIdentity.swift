@@ -29,10 +29,10 @@ package struct RequestIdentity: Sendable {
         secretNames = Set(Redirection.credentials.union(secret).map(\.canonicalName))
         let user = url.userInfo.map { "\($0)@" } ?? ""
         let start = "\(url.scheme)://\(user)\(url.authority)"
-        self.url = Self.digest(Array((start + url.requestTarget).utf8))
+        self.url = Self.digest((start + url.requestTarget).utf8)
         let target = url.unsignedTarget
-        unsigned = target == url.requestTarget ? self.url : Self.digest(Array((start + target).utf8))
-        redacted = url.hasSecrets ? Self.digest(Array(url.redacted.utf8)) : self.url
+        unsigned = target == url.requestTarget ? self.url : Self.digest((start + target).utf8)
+        redacted = url.hasSecrets ? Self.digest(url.redacted.utf8) : self.url
         origin = url.origin
         let own = fields.filter { field in
             // The plan's default value is not the caller's choice.
@@ -41,7 +41,7 @@ package struct RequestIdentity: Sendable {
                 : !Plan.ownedFieldNames.contains(field.name)
         }
         self.fields = own.enumerated().map { ($0.offset, $0.element.name.canonicalName, $0.element.value) }
-            .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map { ($0.1, Self.digest(Array($0.2.utf8))) }
+            .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map { ($0.1, Self.digest($0.2.utf8)) }
     }
 
     /// Returns the hash of the whole identity.
@@ -97,5 +97,5 @@ package struct RequestIdentity: Sendable {
         return (0..<keySize).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 
-    private static func digest(_ bytes: [UInt8]) -> [UInt8] { HTTPDigest(.sha256, of: bytes)?.bytes ?? [] }
+    private static func digest(_ bytes: some Sequence<UInt8>) -> [UInt8] { HTTPDigest(.sha256, of: bytes)?.bytes ?? [] }
 }

@@ -22,7 +22,9 @@ package enum ResourceVerdict: Sendable, Hashable {
 
         /// Creates terms; by default, nothing more is known.
         package init(hasDigest: Bool = false, isRenewed: Bool = false, isConfirmed: Bool = false) {
-            (self.hasDigest, self.isRenewed, self.isConfirmed) = (hasDigest, isRenewed, isConfirmed)
+            self.hasDigest = hasDigest
+            self.isRenewed = isRenewed
+            self.isConfirmed = isConfirmed
         }
     }
 

@@ -10,7 +10,10 @@ package struct FileStamp: Sendable, Hashable {
     package var inode: UInt64?
 
     package init(size: Int64, modified: Int64, changed: Int64? = nil, inode: UInt64? = nil) {
-        (self.size, self.modified, self.changed, self.inode) = (size, modified, changed, inode)
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+        self.inode = inode
     }
 
     /// Whether the file has the size and time that it had then, and the inode where both are known.
@@ -39,7 +42,9 @@ package enum InPlaceDigest: Sendable, Hashable {
         package var checkedAt: Int64
 
         package init(_ digest: HTTPDigest, of stamp: FileStamp, at checkedAt: Int64) {
-            (self.digest, self.stamp, self.checkedAt) = (digest, stamp, checkedAt)
+            self.digest = digest
+            self.stamp = stamp
+            self.checkedAt = checkedAt
         }
     }
 

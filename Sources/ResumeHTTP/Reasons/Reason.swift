@@ -228,11 +228,6 @@ extension Reason {
 
 // Why a response is not used, temporarily or permanently.
 extension Reason {
-    static func status(_ code: Int, _ phrase: String) -> Reason {
-        Reason(
-            "status-\(code)", "the server responded with " + (phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)"))
-    }
-
     static let unsolicitedRange = Reason(
         "unsolicited-range", "the server sent a part although the whole file was requested")
     static let notAResource = Reason("not-the-file", "the response is not the file itself")

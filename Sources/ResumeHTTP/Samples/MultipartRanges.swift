@@ -9,10 +9,9 @@ package enum MultipartRanges {
 
     /// Returns the boundary of a multipart response; nil if it is another response.
     static func boundary(in fields: HTTPFields) -> [UInt8]? {
-        let type = SingletonField(.contentType, in: fields)
         // At most 70 characters (RFC 2046, 5.1.1).
-        guard type.text?.lowercased().hasPrefix("multipart/byteranges") == true,
-            let value = type.parameters.first(where: { $0.name == "boundary" })?.value,
+        guard fields.text(.contentType)?.lowercased().hasPrefix("multipart/byteranges") == true,
+            let value = fields.parameters(.contentType).first(where: { $0.name == "boundary" })?.value,
             (1...70).contains(value.utf8.count)
         else { return nil }
         return Array(value.utf8)

@@ -51,7 +51,8 @@ package struct SampleCourse: Sendable, Hashable {
         representation = isProved ? stored : nil
         completeLength = stored.completeLength
         asksForSeveral = true
-        (self.policy, self.shift) = (policy, shift)
+        self.policy = policy
+        self.shift = shift
     }
 
     /// Decides what to do next.
@@ -73,7 +74,8 @@ package struct SampleCourse: Sendable, Hashable {
     /// Judges the head of a response, and learns the representation from the first one.
     package mutating func receive(_ head: HTTPResponse, to request: SampleRequest) -> SampleHead {
         let known = representation
-        let stored = known ?? Representation(sampledBy: head, completeLength: completeLength)
+        var stored = known ?? Representation(announcedBy: head)
+        stored.completeLength = completeLength ?? stored.completeLength
         let judged = SampleHead(for: head, to: request, stored: stored, policy: policy)
         switch judged {
         case .read where known == nil: representation = stored
@@ -108,18 +110,6 @@ package struct SampleCourse: Sendable, Hashable {
             asksForSeveral = false
         } else if verdict == nil {
             verdict = .unproved(reason)
-        }
-    }
-}
-
-extension Representation {
-    /// The representation of a 206 response to the request for one range.
-    fileprivate init(sampledBy head: HTTPResponse, completeLength known: Int64?) {
-        self.init(startedBy: head)
-        // Content-Length of a part is not the length of the file.
-        completeLength = known
-        if known == nil, case .bytes(_, _, let length) = ContentRange(in: head.headerFields) {
-            completeLength = length
         }
     }
 }

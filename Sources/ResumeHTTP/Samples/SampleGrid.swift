@@ -65,14 +65,16 @@ package struct SampleGrid: Sendable, Hashable {
     /// Translates ranges of the stored bytes, counted without gaps, into ranges of the file; both are sorted.
     private static func ranges(at places: [Range<Int64>], in held: [Range<Int64>]) -> [Range<Int64>] {
         var found: [Range<Int64>] = []
-        var (index, before) = (0, Int64(0))
+        var index = 0
+        var before = Int64(0)
         for place in places {
             var start = place.lowerBound
             while start < place.upperBound, index < held.count {
                 let range = held[index]
                 let end = before &+ range.length
                 if start >= end {
-                    (index, before) = (index + 1, end)
+                    index = index + 1
+                    before = end
                     continue
                 }
                 let stop = min(place.upperBound, end)

@@ -94,9 +94,9 @@ package enum SampleHead: Sendable, Hashable {
             default: self = .read
             }
         case _ where timing.isTemporary:
-            self = .retry(Verdict.reason(response), afterSeconds: timing.afterSeconds)
+            self = .retry(.status(of: response), afterSeconds: timing.afterSeconds)
         case 401, 403, 404, 407, 410, 451:
-            self = .refuse(Verdict.reason(response))
+            self = .refuse(.status(of: response))
         default:
             self = .useless(.samplesUnanswered)
         }

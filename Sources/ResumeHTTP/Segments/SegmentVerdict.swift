@@ -23,45 +23,38 @@ package enum SegmentVerdict: Sendable, Hashable {
     package init(
         for response: HTTPResponse, to range: Plan.RangeRequest, stored: Representation, policy: ResumePolicy
     ) {
-        let fields = response.headerFields
         switch response.status.code {
         case 206,
             200 where !Verdict.isWhole(response):
-            let continuation: Verdict.Continuation
-            switch Verdict.partial(fields, range: range, stored: stored, policy: policy) {
-            case .append(let usable): continuation = usable
-            case .askForWhole(let reason):
-                // A gap is checked last, so it is the same representation, but not the requested range.
-                self = reason.code == Reason.gapCode ? .noMore(reason) : .stop(reason)
-                return
-            default:
-                self = .stop(.contentRangeInvalid)
-                return
-            }
-            guard case .bytes(range.start, let last, stored.completeLength?) = ContentRange(in: fields),
-                last < range.askedEnd ?? .max
-            else {
-                self = .noMore(.contentRangeInvalid)
-                return
-            }
-            // A server that ends ranges early does so again, so the bytes at the end would never be compared.
-            guard last >= range.end.map({ $0 - 1 }) ?? .max else {
-                self = .noMore(.partCutShort)
-                return
-            }
-            // If the digest did not match at the end, more than the bytes of this body would have to be discarded.
-            let hasDigest = HTTPDigest(contentDigestIn: fields) != nil
-            self = hasDigest ? .noMore(.contentDigestOfPart) : .use(continuation)
+            self = Self.part(response.headerFields, range, stored, policy)
         case 200, 203:
             let fresh = Representation(startedBy: response)
             self =
                 Verdict.isSame(fresh, as: stored)
                 ? .noMore(.wholeForSegment) : .stop(Verdict.change(from: stored, to: fresh))
         case 412, 416:
-            self = .stop(Verdict.reason(response))
+            self = .stop(.status(of: response))
         default:
-            self = .noMore(Verdict.reason(response))
+            self = .noMore(.status(of: response))
         }
+    }
+
+    private static func part(
+        _ fields: HTTPFields, _ range: Plan.RangeRequest, _ stored: Representation, _ policy: ResumePolicy
+    ) -> SegmentVerdict {
+        let verdict = Verdict.partial(fields, range: range, stored: stored, policy: policy)
+        // A gap is checked last, so it is the same representation, but not the requested range.
+        if case .askForWhole(let reason) = verdict {
+            return reason.code == Reason.gapCode ? .noMore(reason) : .stop(reason)
+        }
+        guard case .append(let continuation) = verdict else { return .stop(.contentRangeInvalid) }
+        guard case .bytes(range.start, let last, stored.completeLength?) = ContentRange(in: fields),
+            last < range.askedEnd ?? .max
+        else { return .noMore(.contentRangeInvalid) }
+        // A server that ends ranges early does so again, so the bytes at the end would never be compared.
+        guard last >= range.end.map({ $0 - 1 }) ?? .max else { return .noMore(.partCutShort) }
+        // If the digest did not match at the end, more than the bytes of this body would have to be discarded.
+        return HTTPDigest(contentDigestIn: fields) == nil ? .use(continuation) : .noMore(.contentDigestOfPart)
     }
 }
 

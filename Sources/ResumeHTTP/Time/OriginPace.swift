@@ -31,6 +31,8 @@ package struct OriginPace: Sendable {
     private var busy: Set<Turn> = []
     /// Those of them that are being served.
     private var served: Set<Turn> = []
+    /// The download that was served and left last, and the last one that had a request then.
+    private var lastServed: (turn: Turn, beside: Turn)?
     /// How many may have a request; nil for any number.
     private var most: Int?
 
@@ -78,22 +80,25 @@ package struct OriginPace: Sendable {
     /// Records that the server sends the file.
     package mutating func serves(_ turn: Turn) {
         served.insert(turn)
-        (unreachableUntil, isGivenUp) = (.zero, false)
+        unreachableUntil = .zero
+        isGivenUp = false
     }
 
     /// Records the end of a request.
     package mutating func leave(_ turn: Turn) {
         busy.remove(turn)
-        served.remove(turn)
+        if served.remove(turn) != nil { lastServed = (turn, beside: lastTurn) }
     }
 
     /// Records that a request was refused or got no answer.
     ///
-    /// - Parameter turn: The request; nil if it has been left.
+    /// - Parameter turn: The request, which may just have been left.
     /// - Returns: Whether the reason may be the requests of others. Then no more than those are sent at a time. If
     ///   nothing else was being served, the reason is another one, and earlier limits are lifted.
-    package mutating func refuses(_ turn: Turn? = nil) -> Bool {
-        let others = served.count { $0 != turn }
+    package mutating func refuses(_ turn: Turn) -> Bool {
+        var others = served.count { $0 != turn }
+        // The other may have ended while the refusal was on its way.
+        if others == 0, let last = lastServed, last.turn != turn, turn <= last.beside { others = 1 }
         most = others > 0 ? others : nil
         return others > 0
     }

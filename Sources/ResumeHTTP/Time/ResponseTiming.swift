@@ -21,11 +21,14 @@ package struct ResponseTiming: Sendable, Hashable {
 
     /// Judges a response by its status and its fields.
     package init(_ response: HTTPResponse) {
-        let (code, fields) = (response.status.code, response.headerFields)
+        let code = response.status.code
+        let fields = response.headerFields
         let isTemporary =
             Self.temporary.contains(code) || 500...599 ~= code && !Self.unsupported.contains(code)
         guard isTemporary || Self.postponed.contains(code) else {
-            (self.isTemporary, afterSeconds, holdsForOrigin) = (false, nil, false)
+            self.isTemporary = false
+            afterSeconds = nil
+            holdsForOrigin = false
             return
         }
         afterSeconds =
@@ -48,20 +51,13 @@ package enum RetryAfter {
     ///
     /// - Returns: nil if the field is absent or malformed, or is a date in a response without `Date`.
     package static func seconds(in fields: HTTPFields) -> Int64? {
-        guard let text = SingletonField(.retryAfter, in: fields).text else { return nil }
-        if let number = number(text) { return min(number, longest) }
+        guard let text = fields.text(.retryAfter) else { return nil }
+        if let number = Decimal64.parse(text, excess: .max) { return min(number, longest) }
         return HTTPDate(text).flatMap { seconds(until: $0.secondsSinceEpoch, in: fields) }
     }
 
-    /// Parses a number; one with more than 63 bits is the largest.
-    fileprivate static func number(_ text: some StringProtocol) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int64(text) ?? .max
-    }
-
     fileprivate static func seconds(until time: Int64, in fields: HTTPFields) -> Int64? {
-        guard let sent = SingletonField(.date, in: fields).text.flatMap({ HTTPDate($0) }) else { return nil }
-        return min(max(time - sent.secondsSinceEpoch, 0), longest)
+        fields.date(.date).map { min(max(time - $0.secondsSinceEpoch, 0), longest) }
     }
 }
 
@@ -116,7 +112,7 @@ private enum RateLimit {
     /// Parses a number, of which some servers send a fraction.
     private static func count(_ text: some StringProtocol) -> Int64? {
         let digits = text.drop { $0 == " " || $0 == "\"" }.prefix { $0.isASCII && $0.isNumber }
-        guard let number = RetryAfter.number(digits) else { return nil }
+        guard let number = Decimal64.parse(digits, excess: .max) else { return nil }
         let isFraction = text.contains(".") && number < firstDate
         return isFraction ? number + 1 : number
     }

@@ -23,7 +23,9 @@ package struct RetryBudget: Sendable {
 
         /// Describes the circumstances.
         package init(now: Duration, total: Int64? = nil, originWorks: Bool = false, jitter: Double) {
-            (self.now, self.total, self.originWorks) = (now, total, originWorks)
+            self.now = now
+            self.total = total
+            self.originWorks = originWorks
             self.jitter = jitter.isNaN ? 1 : min(max(jitter, 0), 1)
         }
     }
@@ -58,7 +60,10 @@ package struct RetryBudget: Sendable {
     package mutating func add(_ received: Int64, of total: Int64?) {
         gained += min(max(received, 0), .max - gained)
         guard gained >= min(64 << 10, total.map { max($0 / 100, 1) } ?? .max) else { return }
-        (failures, gained, failingSince, hasProgressed) = (0, 0, nil, true)
+        failures = 0
+        gained = 0
+        failingSince = nil
+        hasProgressed = true
     }
 
     /// Records a failure.

@@ -17,26 +17,24 @@ extension DownloadURL {
     var redactedAsValue: String { origin + Self.redacted(requestTarget, isValue: true) }
 
     /// A caller's key as it may be stored: if it is a URL with secrets, they are removed.
-    package static func redactedKey(_ key: String) -> String {
-        let target = String(key.unicodeScalars.prefix { $0 != "#" })
-        guard let url = try? DownloadURL(target) else { return key }
-        let fragment = Substring(key.unicodeScalars.dropFirst(target.unicodeScalars.count))
-        let body = Substring(fragment.unicodeScalars.dropFirst())
-        let kept = ParameterList(body, separatedBy: "#&;").text()
-        return (url.hasSecrets ? url.redacted : target) + (kept == body ? fragment : kept.isEmpty ? "" : "#\(kept)")
-    }
+    package static func redactedKey(_ key: String) -> String { redacted(key: key, abbreviates: false) ?? key }
 
     /// A key as it may be displayed: long random strings in a URL, which may be secrets, are abbreviated.
     package static func shownKey(_ key: String) -> String {
-        // The fragment is the selection, or the caller's text.
+        redacted(key: key, abbreviates: true)
+            ?? (holdsSecret(key) ? "(not shown: the key contains a secret)" : key)
+    }
+
+    /// Returns a key without secrets, whose fragment is the selection or the caller's text; nil if it is not a URL.
+    private static func redacted(key: String, abbreviates: Bool) -> String? {
         let target = String(key.unicodeScalars.prefix { $0 != "#" })
-        guard let url = try? DownloadURL(target) else {
-            return holdsSecret(key) ? "(not shown: the key contains a secret)" : key
-        }
-        let isPlain = url.userInfo == nil && url.description == url.absoluteString
+        guard let url = try? DownloadURL(target) else { return nil }
+        let text = abbreviates ? url.description : url.redacted
         let fragment = Substring(key.unicodeScalars.dropFirst(target.unicodeScalars.count))
-        return (isPlain ? target : url.description)
-            + ParameterList(fragment, separatedBy: "#&;").text(abbreviates: true)
+        let body = Substring(fragment.unicodeScalars.dropFirst())
+        let kept = ParameterList(body, separatedBy: "#&;").text(abbreviates: abbreviates)
+        return (url.userInfo == nil && text == url.absoluteString ? target : text)
+            + (kept == body ? fragment : kept.isEmpty ? "" : "#\(kept)")
     }
 
     /// Whether a text that is not a URL contains what would be a secret in one: a password, or a parameter.
@@ -119,7 +117,9 @@ private struct ParameterList {
     ///   - isValue: Whether the URL is itself a parameter of another one, so that its values are not searched for URLs.
     /// - Returns: The remaining text.
     func text(without signature: Signature? = nil, abbreviates: Bool = false, isValue: Bool = false) -> String {
-        var (text, isFirst, followsSecret) = ("", true, false)
+        var text = ""
+        var isFirst = true
+        var followsSecret = false
         for part in all {
             // A secret value may contain `;`.
             let continues = followsSecret && part.separator == UInt8(ascii: ";") && !part.hasValue

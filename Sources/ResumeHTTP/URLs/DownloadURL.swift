@@ -41,7 +41,7 @@ public struct DownloadURL: Sendable, Hashable {
         // An invalid port, or one that is too large, must not be taken for the default port.
         guard parts.port != nil || !Self.namesPort(text.unicodeScalars[colon...].dropFirst(3)) else { throw .badHost }
         guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
-            (parts.port ?? 80) > 0, (parts.port ?? 80) < 65536
+            (1..<65536).contains(parts.port ?? 80)
         else { throw .badHost }
         let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme

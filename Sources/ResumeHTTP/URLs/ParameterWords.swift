@@ -11,7 +11,8 @@ struct ParameterWords {
         for whole in name.split(whereSeparator: { !SecretParameter.isWordByte($0) }) {
             var start = whole.startIndex
             for index in whole.indices.dropFirst() {
-                let (before, byte) = (whole[index - 1], whole[index])
+                let before = whole[index - 1]
+                let byte = whole[index]
                 let next = index + 1 < whole.endIndex ? whole[index + 1] : 0
                 // A capital begins a word in accessToken, and K does in APIKey.
                 guard SecretParameter.isUpper(byte), !SecretParameter.isUpper(before) || SecretParameter.isLower(next)

@@ -44,7 +44,7 @@ package struct Redirection: Sendable {
     package mutating func follow(_ response: HTTPResponse) throws(Problem) -> Bool {
         guard [301, 302, 303, 307, 308].contains(response.status.code) else { return false }
         guard followed < Self.limit else { throw .tooMany }
-        guard case .value(let location) = SingletonField(.location, in: response.headerFields),
+        guard let location = response.headerFields.single(.location),
             let next = try? url.resolving(PercentEncoding.encodingRaw(location))
         else { throw .badLocation }
         guard url.scheme == "http" || next.scheme == "https" else { throw .downgrade }

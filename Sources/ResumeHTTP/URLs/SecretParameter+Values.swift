@@ -49,7 +49,9 @@ extension SecretParameter {
         {
             return true
         }
-        var (run, kind, inRuns) = (0, -1, 0)
+        var run = 0
+        var kind = -1
+        var inRuns = 0
         for byte in piece {
             let next = isLower(byte) ? 0 : isUpper(byte) ? 1 : isDigit(byte) ? 2 : 3
             run = next == kind ? run + 1 : 1

@@ -11,32 +11,31 @@ struct SecretParameter {
     private let rawName: [UInt8]
     /// Whether the parameter has a `=`.
     let hasValue: Bool
-    /// Whether the value is a secret, regardless of the other parameters.
-    let isSecret: Bool
-    /// Whether the secret is a signature of the URL, so that times next to it are likely to change with it.
-    let isSignature: Bool
 
     init(_ text: Substring, after separator: UInt8?) {
         self.text = text
         self.separator = separator
         let parts = text.utf8.split(
             separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-        let rawName = PercentEncoding.decoded(PercentEncoding.decoded(Array(parts.first ?? text.utf8)))
-        let name = String(decoding: rawName, as: UTF8.self).lowercased()
+        rawName = PercentEncoding.decoded(PercentEncoding.decoded(Array(parts.first ?? text.utf8)))
+        name = String(decoding: rawName, as: UTF8.self).lowercased()
         hasValue = parts.count > 1
-        let value = parts.dropFirst().first.map { PercentEncoding.decoded(Array($0)) } ?? rawName
-        self.value = value
-        let words = ParameterWords(of: rawName)
-        isSecret =
-            Self.exactNames.contains(name) || Self.hasSecretPrefix(name)
-            || Self.hasSecretWord(words, value: hasValue ? value : [])
-            || Self.isToken(value) || name == "verify" && Self.beginsWithTime(value)
-        isSignature =
-            isSecret
-            && (Self.signatures.contains(name)
-                || words.all.contains { Self.signatureEndings.contains(where: $0.hasSuffix) })
-        self.rawName = rawName
-        self.name = name
+        value = hasValue ? PercentEncoding.decoded(Array(parts[1])) : rawName
+    }
+
+    private var words: ParameterWords { ParameterWords(of: rawName) }
+
+    /// Whether the value is a secret, regardless of the other parameters.
+    var isSecret: Bool {
+        Self.exactNames.contains(name) || Self.hasSecretPrefix(name) || hasSecretWord || Self.isToken(value)
+            || name == "verify" && Self.beginsWithTime(value)
+    }
+
+    /// Whether the secret is a signature of the URL, so that times next to it are likely to change with it.
+    var isSignature: Bool {
+        (Self.signatures.contains(name)
+            || words.all.contains { Self.signatureEndings.contains(where: $0.hasSuffix) })
+            && isSecret
     }
 
     /// Splits a text into its parameters, in order.
@@ -151,20 +150,21 @@ extension SecretParameter {
         prefixes.contains(where: name.hasPrefix) && !name.hasPrefix("x-tos-process")
     }
 
-    private static func hasSecretWord(_ words: ParameterWords, value: [UInt8]) -> Bool {
-        let isShortNumber = (1...3).contains(value.count) && value.allSatisfy(isDigit)
-        let isLong = value.count >= shortestWeakSecret
+    private var hasSecretWord: Bool {
+        let words = words
+        let isShortNumber = hasValue && (1...3).contains(value.count) && value.allSatisfy(Self.isDigit)
+        let isLong = hasValue && value.count >= Self.shortestWeakSecret
         return words.all.contains {
-            secretWords.contains($0) && !(isShortNumber && numberedWords.contains($0))
-                || endings.contains(where: $0.hasSuffix)
+            Self.secretWords.contains($0) && !(isShortNumber && Self.numberedWords.contains($0))
+                || Self.endings.contains(where: $0.hasSuffix)
         }
             || words.pairs.contains { first, second in
-                second == "key" && (keyKinds.contains(first) || isLong && weakKeyKinds.contains(first))
+                second == "key" && (Self.keyKinds.contains(first) || isLong && Self.weakKeyKinds.contains(first))
                     || second == "code" && first == "access"
             }
             || isLong
                 && words.all.contains {
-                    weakWords.contains($0) && ($0 != "code" || value.count >= 40 || isRandom(value))
+                    Self.weakWords.contains($0) && ($0 != "code" || value.count >= 40 || Self.isRandom(value))
                 }
     }
 

@@ -9,7 +9,8 @@ struct SigningScheme {
     let others: Set<String>
 
     init(_ main: String, _ others: String) {
-        (self.main, self.others) = (SecretParameter.words(main), SecretParameter.words(others))
+        self.main = SecretParameter.words(main)
+        self.others = SecretParameter.words(others)
     }
 
     /// Returns the names that sign a URL with these parameters; none if no known scheme does.

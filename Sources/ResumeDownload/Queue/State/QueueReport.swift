@@ -73,16 +73,16 @@ extension DownloadQueue {
 extension DownloadQueue.Report: CustomStringConvertible {
     /// A human-readable report: counts, then a line for each download.
     public var description: String {
-        let head = [
-            "-------------------------------", "-       Download Report       -", "-------------------------------",
-            "Number of possible concurrent downloads: \(maximumRunning)\(isPaused ? " (paused)" : "")",
-            "Number of items downloading: \(items(in: .downloading).count)",
-            "Number of items waiting for download: \(items(in: .waiting).count)",
-            "Number of items cancelled for download: \(items(in: .cancelled).count)",
-            "Number of items paused for download: \(items(in: .paused).count)",
-            "Number of items failed: \(items(in: .failed).count)",
-            "Number of items left by an earlier process: \(items(in: .restored).count)", "", "Items:",
+        let rule = String(repeating: "-", count: 31)
+        let states: KeyValuePairs<String, State> = [
+            "downloading": .downloading, "waiting for download": .waiting, "cancelled for download": .cancelled,
+            "paused for download": .paused, "failed": .failed, "left by an earlier process": .restored,
         ]
+        let head =
+            [
+                rule, "-       Download Report       -", rule,
+                "Number of possible concurrent downloads: \(maximumRunning)\(isPaused ? " (paused)" : "")",
+            ] + states.map { "Number of items \($0): \(items(in: $1).count)" } + ["", "Items:"]
         let lines = items.isEmpty ? ["Empty"] : items.map(\.description)
         return (head + lines).map { $0 + "\n" }.joined()
     }

@@ -130,7 +130,6 @@ extension QueueState {
 
     /// Whether a run exists and is not being stopped.
     package func isActive(_ key: Key, run number: Int) -> Bool {
-        let run = items[key]?.run
-        return run?.number == number && run?.isStopping == false
+        items[key].map { $0.isRunning && $0.run?.number == number } ?? false
     }
 }

@@ -6,8 +6,8 @@ extension QueueState {
         package var destination: String
         /// The caller that waits for it; nil if it is wanted without one.
         package var caller: Caller?
-        package var priority = DownloadQueue.Priority.normal
-        package var isExclusive = false
+        package var priority: DownloadQueue.Priority
+        package var isExclusive: Bool
 
         package init(
             _ key: Key, to destination: String, caller: Caller? = nil, priority: DownloadQueue.Priority = .normal,
@@ -37,8 +37,10 @@ extension QueueState {
         var delivery =
             index.flatMap { items[new.key]?.deliveries[$0] }
             ?? newDelivery(to: new.destination, isKept: false, isReady: true)
-        (delivery.isReady, delivery.isRestored) = (true, false)
-        (delivery.hasFailed, delivery.failure) = (false, nil)
+        delivery.isReady = true
+        delivery.isRestored = false
+        delivery.hasFailed = false
+        delivery.failure = nil
         if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
         update(new.key) {
             if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }

@@ -31,7 +31,7 @@ extension QueueState {
 
     /// Stops a run; if its item is still to run, it waits before all others.
     mutating func stop(_ key: Key) -> [Action] {
-        guard let item = items[key], item.run?.isStopping == false else { return [] }
+        guard let item = items[key], item.isRunning else { return [] }
         let rank = item.wish == .waiting ? topRank() : item.rank
         update(key) {
             $0.run?.isStopping = true

@@ -76,6 +76,7 @@ extension QueueState {
         /// Whether it runs or waits to run.
         var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
         var place: WaitingLine.Place { .init(isExclusive: isExclusive, priority: priority, rank: rank, key: key) }
+        package var isRunning: Bool { run?.isStopping == false }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
         /// Why it, or the first of its failed deliveries, failed permanently.
         package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }

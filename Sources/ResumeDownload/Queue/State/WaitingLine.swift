@@ -33,7 +33,8 @@ struct WaitingLine: Sendable {
 
     /// The first index whose place is not before the given one.
     private func index(of place: Place) -> Int {
-        var (low, high) = (places.startIndex, places.endIndex)
+        var low = places.startIndex
+        var high = places.endIndex
         while low < high {
             let middle = low + (high - low) / 2
             if places[middle] < place { low = middle + 1 } else { high = middle }

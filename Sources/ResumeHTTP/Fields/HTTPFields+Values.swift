@@ -1,0 +1,64 @@
+internal import HTTPTypes
+
+extension HTTPFields {
+    /// Returns the bytes of a field that may occur only once.
+    ///
+    /// - Returns: nil if it is absent, or if several lines have different values, of which none is used (RFC 9110, 5.3).
+    func single(_ name: HTTPField.Name?) -> [UInt8]? {
+        // Most fields are absent, and this is the fastest way to find out.
+        guard let name, contains(name) else { return nil }
+        let lines = self[fields: name].map { field in
+            unsafe field.withUnsafeBytesOfValue { value in
+                let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+                var bytes = unsafe Array(value.drop(while: isSpace))
+                while bytes.last.map(isSpace) ?? false { bytes.removeLast() }
+                return bytes
+            }
+        }
+        return lines.allSatisfy { $0 == lines[0] } ? lines[0] : nil
+    }
+
+    /// Returns the text of a field that may occur only once; nil also if it is not UTF-8.
+    func text(_ name: HTTPField.Name?) -> String? { single(name).flatMap { String(validating: $0, as: UTF8.self) } }
+
+    /// Returns the date of a field; nil if it is absent or malformed.
+    func date(_ name: HTTPField.Name) -> HTTPDate? { text(name).flatMap { HTTPDate($0) } }
+
+    /// Splits a list on one or several lines, in lower case; nil if it is unreasonably long.
+    func list(_ name: HTTPField.Name, longest: Int = .max) -> [String]? {
+        let lines = self[values: name]
+        guard lines.reduce(0, { $0 + $1.utf8.count }) <= longest else { return nil }
+        return lines.flatMap { $0.split(separator: ",") }.map { $0.withoutSpaces.lowercased() }
+    }
+
+    /// Returns the parameters after the first word, with names in lower case, such as those of `Content-Disposition`.
+    func parameters(_ name: HTTPField.Name?) -> [(name: String, value: String)] {
+        var rest = (text(name) ?? "").drop { $0 != ";" }
+        var parameters: [(name: String, value: String)] = []
+        while rest.popFirst() != nil {
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest[name.endIndex...]
+            guard rest.first == "=" else { continue }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+            var value = ""
+            if rest.first == "\"" {
+                rest.removeFirst()
+                // Up to the closing quote or the end of the field.
+                while let character = rest.popFirst(), character != "\"" {
+                    value.append(character == "\\" ? rest.popFirst() ?? character : character)
+                }
+            } else {
+                value = String(rest.prefix { $0 != ";" })
+                while value.last == " " { value.removeLast() }
+            }
+            rest = rest.drop { $0 != ";" }
+            parameters.append((name.withoutSpaces.lowercased(), value))
+        }
+        return parameters
+    }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs.
+    var withoutSpaces: String { String(self).filter { $0 != " " && $0 != "\t" } }
+}
