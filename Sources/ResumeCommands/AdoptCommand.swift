@@ -55,13 +55,16 @@ struct AdoptCommand: ContextCommand {
         var get = try GetCommand.parse(
             [url, "--from", path] + (output.map { ["--output", $0] } ?? [])
                 + (checksum.map { ["--checksum", $0] } ?? []))
-        (get.headers, get.connection, get.familiar, get.storeOptions) = (headers, connection, familiar, storeOptions)
+        get.headers = headers
+        get.connection = connection
+        get.familiar = familiar
+        get.storeOptions = storeOptions
         return get
     }
 
     func run(_ context: CommandContext) async throws {
         guard let url = try url ?? ForeignPartial(examining: path).url?.absoluteString else {
-            throw CommandFailure(.usage, "the URL is required, since \(Printable.escaped(path)) does not contain it")
+            throw CommandFailure(.usage, "the URL is required, since \(path) does not contain it")
         }
         let get = try get(url)
         let list = try DownloadList(get, context)
@@ -70,7 +73,7 @@ struct AdoptCommand: ContextCommand {
         try await get.withDownloader(for: 1, context) { downloader, _, _ in
             let adoption = try await downloader.adopt(request)
             if case .differs(let reason) = adoption.proof {
-                if json { context.print(Self.json(adoption, request)) }
+                if json { context.print(Self.json("differs", adoption, request).adding(reason.members)) }
                 throw CommandFailure(.refused, "nothing was adopted: \(reason.text)")
             }
             // A job, so that `resume` continues it.
@@ -78,41 +81,30 @@ struct AdoptCommand: ContextCommand {
             try await board.record(request, as: 0)
             let place = try request.checkedDestination().path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
-            if json {
-                context.print(Self.json(adoption, request))
-            } else {
-                context.print(Self.line(adoption, path, try request.checkedDestination().path))
-            }
+            show(adoption, request, place, context)
         }
     }
 
-    private static func line(_ adoption: Adoption, _ path: String, _ destination: String) -> String {
-        let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
-        let adopted =
-            "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(Printable.escaped(path)) "
-            + "(\(adoption.program.rawValue)): "
-        let proof =
+    private func show(_ adoption: Adoption, _ request: DownloadRequest, _ place: String, _ context: CommandContext) {
+        let (proof, members): (String, JSONObject) =
             switch adoption.proof {
-            case .digest: "complete, with the expected digest"
-            case .samples(let count): "\(count) samples agree with the server's file"
-            case .pending(let reason): "not compared yet, since \(reason.clause)"
-            case .differs(let reason): reason.clause
+            case .digest: ("complete, with the expected digest", ["proof": "digest"])
+            case .samples(let count):
+                ("\(count) samples agree with the server's file", ["proof": "samples", "agreedSamples": count])
+            case .pending(let reason), .differs(let reason):
+                ("not compared yet, since \(reason.clause)", reason.members.adding(["proof": "none"]))
             }
-        let file = ShellWord.quoted(destination)
-        return "\(adopted)\(Printable.escaped(proof)). Run 'resumectl resume \(file)' to complete it as this file."
+        guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
+        let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
+        context.print(
+            "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(path) (\(adoption.program.rawValue)): "
+                + "\(proof). Run 'resumectl resume \(ShellWord.quoted(place))' to complete it as this file.")
     }
 
-    private static func json(_ adoption: Adoption, _ request: DownloadRequest) -> JSONObject {
-        let (event, proof): (String, JSONObject) =
-            switch adoption.proof {
-            case .digest: ("adopted", ["proof": "digest"])
-            case .samples(let count): ("adopted", ["proof": "samples", "agreedSamples": count])
-            case .pending(let reason): ("adopted", reason.members.adding(["proof": "none"]))
-            case .differs(let reason): ("differs", reason.members)
-            }
-        return proof.adding([
+    private static func json(_ event: String, _ adoption: Adoption, _ request: DownloadRequest) -> JSONObject {
+        [
             "event": event, "heldBytes": adoption.heldBytes, "key": request.storeKey,
             "program": adoption.program.rawValue, "totalBytes": adoption.totalBytes, "url": request.url.redacted,
-        ])
+        ]
     }
 }

@@ -24,11 +24,11 @@ struct ConfigCommand: ContextCommand {
         var lines: [(name: String, value: String, source: String)] = []
         let settings = try Settings(context, of: ResumeCtl.self)?.effective ?? []
         for setting in settings where setting.name != "store" {
-            lines.append((setting.name, setting.shown, setting.source.text))
+            lines.append((setting.name, setting.shown, setting.source))
         }
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let file = settings.first { $0.name == "store" }
-        let source = file?.source.text ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
+        let source = file?.source ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
         for (name, value) in Settings.builtIn(ResumeCtl.self) where !settings.contains(where: { $0.name == name }) {
             lines.append((name, value, "default"))
         }

@@ -37,13 +37,13 @@ struct DoctorCommand: ContextCommand {
         ]
         checks += Diagnostics.files(at: path)
         do {
-            checks += try await context.withStore(storeOptions.store) { store in try await store.diagnose() }
-        } catch let error as StoreError where error.code == .noStore {
-            checks += [Diagnostics.library, Diagnostics.Check(name: "entries", value: "none (there is no store yet)")]
+            checks += try await context.withStore(storeOptions) { store in try await store.diagnose() }
         } catch let error as StoreError {
-            checks += [
-                Diagnostics.library, Diagnostics.Check(name: "open", value: "failed", problem: error.shown),
-            ]
+            let check =
+                error.code == .noStore
+                ? Diagnostics.Check(name: "entries", value: "none (there is no store yet)")
+                : Diagnostics.Check(name: "open", value: "failed", problem: error.shown)
+            checks += [Diagnostics.library, check]
         }
         if json {
             let members = checks.map { check -> JSONObject in
@@ -52,8 +52,8 @@ struct DoctorCommand: ContextCommand {
             context.print(["checks": members])
         } else {
             for check in checks {
-                let problem = check.shownProblem.map { "   <- \(Printable.escaped($0))" } ?? ""
-                context.print("\(check.name): \(Printable.escaped(check.value))\(problem)")
+                let problem = check.shownProblem.map { "   <- \($0)" } ?? ""
+                context.print("\(check.name): \(check.value)\(problem)")
             }
         }
         if checks.contains(where: { $0.problem != nil }) { throw CommandFailure(.damaged) }
@@ -64,7 +64,7 @@ struct DoctorCommand: ContextCommand {
         var findings: [Finding] = []
         if report.wasWhole {
             // Even if SQLite finds no damage in the database, its rows may be wrong.
-            findings = try await context.withStore(storeOptions.store) { try await $0.verify(repairing: true) }
+            findings = try await context.withStore(storeOptions) { try await $0.verify(repairing: true) }
         }
         Self.print(report, findings, json, context)
         let left = findings.count { !$0.isRepaired }
@@ -96,7 +96,7 @@ struct DoctorCommand: ContextCommand {
                 : "\(Rendering.entries(report.saved.count)) recovered, \(ByteCount.text(report.savedBytes))")
         if let folder = report.asideFolder {
             context.print(
-                "moved the old database and \(Rendering.dataFiles(report.asideBlobs)) to \(Printable.escaped(folder)); "
+                "moved the old database and \(Rendering.dataFiles(report.asideBlobs)) to \(folder); "
                     + "remove it when it is no longer needed")
         }
     }

@@ -23,14 +23,10 @@ struct GcCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Option(
-        parsing: .unconditional, help: .value("size", "Maximum size of the store, such as 500M or 1.5GiB."),
-        transform: ByteCount.argument)
+    @Option(typed: "Maximum size of the store, such as 500M or 1.5GiB.")
     var maxSize: ByteCount?
 
-    @Option(
-        parsing: .unconditional, help: .value("time", "Remove entries not used for this long, such as 12h or 7d."),
-        transform: TimeSpan.argument)
+    @Option(typed: "Remove entries not used for this long, such as 12h or 7d.")
     var maxAge: TimeSpan?
 
     @Flag(help: "Remove only what get may remove when it needs room.")
@@ -50,14 +46,14 @@ struct GcCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let done = try await context.withExistingStore(
-            storeOptions.store, limits: storeOptions, configuring: { if stale { $0.eviction = .stale } }
+            storeOptions, configuring: { if stale { $0.eviction = .stale } }
         ) { store in
             var report = try await store.collect(
                 maximumSize: maxSize?.bytes, maximumAge: maxAge?.duration, dryRun: dryRun, comparesAll: orphans,
                 // One object cannot be printed in parts.
                 onBatch: json || quiet ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) })
             let leftovers = try await Blocking.run { [dryRun] in
-                dryRun ? StandardOutput.leftovers(in: store.path) : StandardOutput.removeLeftovers(in: store.path)
+                StandardOutput.leftovers(in: store.path, removing: !dryRun)
             }
             report.orphans += leftovers.map(\.name)
             report.orphanBytes = leftovers.reduce(report.orphanBytes) { $0.addingSaturating($1.bytes) }
@@ -77,13 +73,11 @@ struct GcCommand: ContextCommand {
 
     /// Returns the limits that are applied, and where each of them was set.
     private func limits(of configuration: DownloadStore.Configuration) -> String {
-        func source(_ option: String, _ isGiven: Bool, _ setting: String, _ isSet: Bool) -> String {
-            isGiven ? option : isSet ? setting : "default"
-        }
         let size = ByteCount.text(maxSize?.bytes ?? configuration.maximumSize)
         let age = TimeSpan.text((maxAge?.duration ?? configuration.maximumAge).components.seconds)
-        let sizeSource = source("--max-size", maxSize != nil, "store-max-size", storeOptions.storeMaxSize != nil)
-        let ageSource = source("--max-age", maxAge != nil, "store-max-age", storeOptions.storeMaxAge != nil)
+        let sizeSource =
+            maxSize != nil ? "--max-size" : storeOptions.storeMaxSize != nil ? "store-max-size" : "default"
+        let ageSource = maxAge != nil ? "--max-age" : storeOptions.storeMaxAge != nil ? "store-max-age" : "default"
         return "limits: \(size) (\(sizeSource)), not used for \(age) (\(ageSource))"
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -33,16 +34,10 @@ struct LogCommand: ContextCommand {
         help: .value("n", "Number of events, the newest ones; 0 for all of them."))
     var count: Int = 50
 
-    @Option(
-        parsing: .unconditional,
-        help: .value(
-            "time", "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h."),
-        transform: PointInTime.argument)
+    @Option(typed: "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h.")
     var since: PointInTime?
 
-    @Option(
-        parsing: .unconditional, help: .value("time", "Only events before this time, in the same forms."),
-        transform: PointInTime.argument)
+    @Option(typed: "Only events before this time, in the same forms.")
     var until: PointInTime?
 
     @Option(help: .value("code", "Only events with this reason, as --json prints it, such as resumed."))
@@ -54,7 +49,7 @@ struct LogCommand: ContextCommand {
     func validate() throws {
         try refuse(follow && until != nil, "--follow and --until cannot be combined")
         try require(count >= 0, "--number must not be negative; 0 prints all events")
-        let now = CurrentTime.milliseconds
+        let now = WallClock.milliseconds
         if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {
             throw ValidationError("--since must be earlier than --until; a time such as 2h means two hours ago")
         }
@@ -62,9 +57,10 @@ struct LogCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let events =
-            try await context.withExistingStore(storeOptions.store) { try await recorded(in: $0, context) } ?? []
-        let now = CurrentTime.milliseconds
-        let (start, end) = (since?.milliseconds(now: now), until?.milliseconds(now: now))
+            try await context.withExistingStore(storeOptions) { try await recorded(in: $0, context) } ?? []
+        let now = WallClock.milliseconds
+        let start = since?.milliseconds(now: now)
+        let end = until?.milliseconds(now: now)
         let chosen = events.filter { event in
             (start.map { event.at >= $0 } ?? true) && (end.map { event.at < $0 } ?? true) && isOfReason(event)
         }
@@ -93,9 +89,9 @@ struct LogCommand: ContextCommand {
         var known = events
         // What the name means does not change when the file is delivered.
         let keys = Set(events.map(\.key))
-        while !context.isOutputClosed(), context.outputFailure() == nil {
+        while context.outputError() == 0 {
             try await Task.sleep(for: .milliseconds(500))
-            let all = try await context.withExistingStore(storeOptions.store) { try await $0.events() } ?? []
+            let all = try await context.withExistingStore(storeOptions) { try await $0.events() } ?? []
             let events = all.filter { event in
                 key.map { keys.isEmpty ? event.key.contains($0) : keys.contains(event.key) } ?? true
             }
@@ -110,10 +106,8 @@ struct LogCommand: ContextCommand {
     /// Returns the events, oldest first.
     private func recorded(in store: DownloadStore, _ context: CommandContext) async throws -> [Event] {
         guard let key else { return try await store.events() }
-        let events = try await store.events(for: key)
-        guard events.isEmpty else { return events }
-        if let url = try? TypedURL.parse(key) {
-            let events = try await store.events(for: url.redacted)
+        for name in [key, (try? TypedURL.parse(key))?.redacted].compactMap(\.self) {
+            let events = try await store.events(for: name)
             if !events.isEmpty { return events }
         }
         do {

@@ -28,7 +28,7 @@ struct UnpinCommand: ContextCommand {
 extension EntryArgument {
     /// Pins or unpins the entry.
     fileprivate func pin(_ isPinned: Bool, in options: StoreOptions, _ context: CommandContext) async throws {
-        try await context.withStore(options.store) { store in
+        try await context.withStore(options) { store in
             let key = try await store.entry(matching: name, context).key
             _ = try await store.setPinned(isPinned, for: key)
             // A part of a name may have been given.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -38,9 +39,7 @@ struct PurgeCommand: ContextCommand {
     @Flag(help: "Do not ask before --all removes entries.")
     var yes = false
 
-    @Option(
-        parsing: .unconditional, help: .value("size", "Only entries larger than this, such as 500k or 1.5GiB."),
-        transform: ByteCount.argument)
+    @Option(typed: "Only entries larger than this, such as 500k or 1.5GiB.")
     var largerThan: ByteCount?
 
     @Flag(help: "Print what would be removed without removing it.")
@@ -63,8 +62,8 @@ struct PurgeCommand: ContextCommand {
     private static let mostUnasked = 100
 
     func run(_ context: CommandContext) async throws {
-        let (report, unknown, isDelivered) = try await context.withStore(storeOptions.store) { store in
-            let isChosen = condition(now: CurrentTime.milliseconds)
+        let (report, unknown, isDelivered) = try await context.withStore(storeOptions) { store in
+            let isChosen = condition(now: WallClock.milliseconds)
             guard entries.names.isEmpty else {
                 let (named, unknown, isDelivered) = try await selected(in: store, context)
                 return (
@@ -90,15 +89,11 @@ struct PurgeCommand: ContextCommand {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }
         guard report.removedCount == 0, !isDelivered || report.inUseCount + report.pinnedCount > 0 else { return }
-        let message: String
-        switch (report.inUseCount == 0, report.pinnedCount == 0) {
+        let states = (report.inUseCount > 0 ? ["in use"] : []) + (report.pinnedCount > 0 ? ["pinned"] : [])
         // As with gc, nothing to do is no failure.
-        case (true, true): return context.say("no entry matches")
-        case (false, true): message = "all matching entries are in use"
-        case (true, false): message = "all matching entries are pinned; use --include-pinned to remove them"
-        case (false, false): message = "all matching entries are in use or pinned"
-        }
-        throw CommandFailure(.refused, message)
+        guard !states.isEmpty else { return context.say("no entry matches") }
+        let advice = states == ["pinned"] ? "; use --include-pinned to remove them" : ""
+        throw CommandFailure(.refused, "all matching entries are \(states.joined(separator: " or "))\(advice)")
     }
 
     /// Returns the entries that the arguments stand for, the arguments for which there is none, and whether one of them
@@ -123,7 +118,7 @@ struct PurgeCommand: ContextCommand {
                 }
                 isDelivered = true
                 context.say(
-                    "\(Printable.escaped(record.path)): was delivered, so the store keeps nothing of it and there is "
+                    "\(record.path): was delivered, so the store keeps nothing of it and there is "
                         + "nothing to remove; to remove the file, use rm")
             }
         }
@@ -142,7 +137,9 @@ struct PurgeCommand: ContextCommand {
     /// - Returns: The ID of the last entry that is meant.
     /// - Throws: ``CommandFailure`` if the answer is no, or if there are many and there is no terminal to ask in.
     private func confirm(in store: DownloadStore, _ context: CommandContext) async throws -> Int64 {
-        var (count, bytes, last) = (0, Int64(0), Int64(0))
+        var count = 0
+        var bytes = Int64(0)
+        var last = Int64(0)
         for try await entry in store.entries(matching: EntryQuery(order: .creation)) {
             last = entry.id
             guard !entry.isInUse, includePinned || !entry.isPinned else { continue }

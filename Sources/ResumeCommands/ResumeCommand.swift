@@ -45,38 +45,37 @@ struct ResumeCommand: ContextCommand {
         try Redaction.requireURL(url, of: "--url")
     }
 
-    /// The command `get` with the same options, which runs the downloads.
-    private func get(connections: Int) throws -> GetCommand {
-        var get = try GetCommand.parse(["--input-file", "-"])
-        (get.familiar, get.messages, get.storeOptions) = (familiar, messages, storeOptions)
-        (get.connection, get.programs, get.load) = (connection, programs, load)
-        get.pace.connections = connections
-        return get
-    }
-
     func run(_ context: CommandContext) async throws {
         let selection = JobSelection(jobs.names)
         let other = try url.map { try TypedURL.parse($0) }
         let netrc = try familiar.netrc(context.environment)
-        var secrets = Secrets(familiar.fields, headers.fields, netrc)
-        let known = try await context.withExistingStore(storeOptions.store) { store in
-            try await chosen(from: try await store.openJobs(), selection, &secrets, at: other, context)
+        var secrets = Secrets(fields: familiar.fields + headers.fields, netrc: netrc)
+        let chosen = try await context.withExistingStore(storeOptions) { store in
+            try await self.chosen(from: try await store.openJobs(), selection, &secrets, at: other, context)
         }
         // There may be no store yet.
-        if known == nil { _ = try await selection.jobs(on: nil, context) }
-        guard let chosen = known ?? nil else {
+        if chosen == nil { _ = try await selection.jobs(on: nil, context) }
+        guard let chosen, chosen.count > 0 else {
             if !messages.json, !messages.quiet { context.say("nothing to resume") }
             return
         }
-        let get = try get(connections: min(chosen.connections, DownloadRequest.mostConnections))
+        // The command `get` with the same options runs the downloads.
+        var get = try GetCommand.parse(["--input-file", "-"])
+        get.familiar = familiar
+        get.messages = messages
+        get.storeOptions = storeOptions
+        get.connection = connection
+        get.programs = programs
+        get.load = load
+        get.pace.connections = min(chosen.connections, DownloadRequest.mostConnections)
         let reporter = GetReporter(command: get, context: context)
         reporter.expect(chosen.count, running: chosen.count)
-        try await get.withDownloader(for: chosen.count, context, reporter) { downloader, spare, rates in
+        try await get.withDownloader(for: chosen.count, context, reporter) { [get] downloader, spare, rates in
             let board = try await downloader.store.openJobs()
             let run = JobRun(
                 get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare,
                 starting: Programs(programs), reporter)
-            for ids in chosen.ids { run.feed.add(ids) }
+            for ids in chosen.ids { run.feed.added.yield(ids) }
             let trust = ConnectionTrust(connection)
             try await run.run(selection.isEmpty ? .left : .again) { job in
                 try trust.requireSame(for: job, at: other)
@@ -97,17 +96,17 @@ struct ResumeCommand: ContextCommand {
         var connections = 1
     }
 
-    /// Returns the jobs to run; nil if there are none.
+    /// Returns the jobs to run.
     ///
     /// - Throws: ``CommandFailure`` if one that is named does not exist, or if several servers would get secrets.
     private func chosen(
         from board: JobBoard, _ selection: JobSelection, _ secrets: inout Secrets, at other: DownloadURL?,
         _ context: CommandContext
-    ) async throws -> Chosen? {
+    ) async throws -> Chosen {
         let jobs: [Job]
         var chosen: Chosen
         if selection.isEmpty {
-            guard let left = try await board.left() else { return nil }
+            guard let left = try await board.left() else { return Chosen(ids: [], count: 0) }
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
             jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500).compactMap(\.job)
             chosen = Chosen(ids: [all], count: left.count)
@@ -122,7 +121,7 @@ struct ResumeCommand: ContextCommand {
             for job in jobs { try secrets.permit(job, at: other) }
         }
         for job in jobs { chosen.connections = max(chosen.connections, JobTerms.request(for: job)?.connections ?? 1) }
-        return jobs.isEmpty ? nil : chosen
+        return chosen
     }
 
     /// Returns the request of a job with the secrets that it needs.
@@ -146,10 +145,8 @@ struct ResumeCommand: ContextCommand {
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
                     + "'resumectl resume', with -H for header fields, or -u for user and password.", isResumable: true)
         }
-        request.needs = programs.needs
-        request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
-        if let retryTime = load.retryTime { request.retryPolicy.time = retryTime.duration }
-        if let limitRate = load.limitRate { request.rateLimit = limitRate.constant }
+        programs.apply(to: &request)
+        load.apply(to: &request)
         if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
         if allowUnvalidated { request.allowsUnvalidated = true }
@@ -159,20 +156,13 @@ struct ResumeCommand: ContextCommand {
 
 /// The header fields that the user gives again.
 private struct Secrets {
-    private let fields: HTTPFields
-    private let netrc: Netrc?
+    let fields: HTTPFields
+    let netrc: Netrc?
     /// The server that the fields are sent to; nil if no job needs them.
-    private var origin: String?
+    var origin: String?
 
     /// Whether there are none that may be sent to any server.
     var areEmpty: Bool { fields.isEmpty }
-
-    init(_ fields: HTTPFields, _ headers: [HTTPField], _ netrc: Netrc?) {
-        var fields = fields
-        for field in headers { fields.append(field) }
-        self.fields = fields
-        self.netrc = netrc
-    }
 
     /// Permits a job to use the fields that it needs, before any of them is sent.
     ///
@@ -201,7 +191,7 @@ private struct Secrets {
         if fields[name] != nil {
             // The job may have been replaced since it was permitted.
             guard request.url.origin == origin else { return false }
-            for field in fields where field.name == name { request.headerFields.append(field) }
+            request.headerFields += fields.filter { $0.name == name }
         } else if name == .authorization, let value = netrc?.authorization(for: request.url) {
             request.headerFields[name] = value
         } else {

@@ -2,7 +2,7 @@
 #error("resumectl needs the trait 'CommandLine' of the package resume-store, which is enabled by default")
 #endif
 package import ArgumentParser
-internal import ResumeHTTP
+internal import ResumeFiles
 
 /// The command line.
 package struct ResumeCtl: ParsableCommand {
@@ -60,8 +60,9 @@ package struct ResumeCtl: ParsableCommand {
     /// - Returns: The exit status.
     package static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         let status = await runCommand(arguments, in: context)
-        guard status == .success, let failure = context.outputFailure() else { return status }
-        context.say("resumectl: cannot write to standard output: \(failure)")
+        let error = context.outputError()
+        guard status == .success, error != 0, error != EPIPE else { return status }
+        context.say("resumectl: cannot write to standard output: \(SystemError.reason(error))")
         return .io
     }
 
@@ -72,14 +73,11 @@ package struct ResumeCtl: ParsableCommand {
             context.printText(text)
             return .success
         }
-        if arguments.first == CompletionScripts.request {
+        if arguments.first == CompletionAnswer.request {
             await CompletionAnswer(context: context, root: Self.self).print(arguments.dropFirst())
             return .success
         }
-        let names = configuration.subcommands.flatMap { command in
-            [command.configuration.commandName ?? ""] + command.configuration.aliases
-        }
-        if let problem = HelpTopic.problem(with: arguments, commands: names + ["help"])
+        if let problem = HelpTopic.problem(with: arguments, of: Self.self)
             ?? ForeignHabit.problem(in: arguments, of: Self.self)
         {
             context.say("Error: \(problem)")
@@ -106,17 +104,20 @@ package struct ResumeCtl: ParsableCommand {
                 return .success
             } catch {
                 let failure = CommandFailure(error)
-                if !failure.message.isEmpty { context.say("resumectl: \(Printable.escaped(failure.message))") }
-                for line in failure.details { context.say("  \(Printable.escaped(line))") }
+                if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
+                for line in failure.details { context.say("  \(line)") }
                 return failure.status
             }
         } catch {
             // Help and version are results, errors in the arguments are messages.
-            let isWanted = exitCode(for: error) == .success
             let message = fullMessage(for: error)
-            let text = isWanted ? message : UsageMessage.corrected(message, arguments, of: Self.self)
-            if isWanted { context.printText(text) } else { context.say(Redaction.usage(text, arguments: arguments)) }
-            return isWanted ? .success : .usage
+            guard exitCode(for: error) != .success else {
+                context.printText(message)
+                return .success
+            }
+            let text = Redaction.usage(UsageMessage.corrected(message, arguments, of: Self.self), arguments: arguments)
+            for line in text.split(separator: "\n", omittingEmptySubsequences: false) { context.say(String(line)) }
+            return .usage
         }
     }
 }

@@ -23,28 +23,29 @@ struct ShowCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        let shown: (Entry, [Event])? = try await context.withStore(storeOptions.store) { store in
+        try await context.withStore(storeOptions) { store in
             do {
-                let entry = try await store.entry(matching: self.entry.name, context)
-                return (entry, try await store.events(for: entry.key))
+                let entry = try await store.entry(matching: entry.name, context)
+                show(entry, try await store.events(for: entry.key).suffix(20), context)
             } catch let error as StoreError where error.code == .noEntry {
-                guard let (record, file) = try await store.delivered(named: self.entry.name) else { throw error }
+                guard let (record, file) = try await store.delivered(named: entry.name) else { throw error }
                 if json { context.print(Rendering.json(record, file)) }
                 for line in json ? [] : Rendering.lines(record, file) { context.print(line) }
-                return nil
             }
         }
-        guard let (entry, events) = shown else { return }
+    }
+
+    private func show(_ entry: Entry, _ events: ArraySlice<Event>, _ context: CommandContext) {
         guard json else {
             for line in Rendering.lines(entry) { context.print(line) }
-            for event in events.suffix(20) { context.print(Rendering.line(event, withKey: false)) }
+            for event in events { context.print(Rendering.line(event, withKey: false)) }
             return
         }
         let known = entry.representation
         context.print(
             Rendering.json(entry).adding([
                 "contentType": known?.contentType, "validator": known?.validator.map { "\($0)" },
-                "events": events.suffix(20).map(Rendering.json),
+                "events": events.map(Rendering.json),
             ]))
     }
 }

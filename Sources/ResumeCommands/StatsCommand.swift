@@ -15,10 +15,11 @@ struct StatsCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let path = try context.storePath(storeOptions.store)
-        let known = try await context.withExistingStore(storeOptions.store) { store in
+        let known = try await context.withExistingStore(storeOptions) { store in
             (totals: try await store.totals(), free: try store.freeSpace(), path: store.path)
         }
-        let (entries, received) = (known?.totals.entries ?? 0, known?.totals.receivedBytes ?? 0)
+        let entries = known?.totals.entries ?? 0
+        let received = known?.totals.receivedBytes ?? 0
         guard !json else {
             context.print([
                 "entries": entries, "freeBytes": known?.free,
@@ -26,7 +27,7 @@ struct StatsCommand: ContextCommand {
             ])
             return
         }
-        context.print("store:   \(Printable.escaped(known?.path ?? path))\(known == nil ? " (not created yet)" : "")")
+        context.print("store:   \(known?.path ?? path)\(known == nil ? " (not created yet)" : "")")
         context.print("entries: \(entries)")
         context.print("stored:  \(ByteCount.text(received))")
         if let known { context.print("free:    \(ByteCount.text(known.free)) on the same file system") }

@@ -2,11 +2,16 @@ internal import ArgumentParser
 internal import ResumeHTTP
 internal import ResumeStore
 
-/// Answers a shell that completes a word (``CompletionScripts``).
+/// Answers a shell that completes a word (``CompletionsCommand/Shell/script``).
 struct CompletionAnswer {
+    /// The first argument of such a request, which cannot be the name of a command.
+    static let request = "---complete"
+
     let context: CommandContext
     /// The program.
     let root: any ParsableCommand.Type
+
+    private typealias Candidate = CompletionCourse.Candidate
 
     /// Prints the answer; nothing if the request cannot be understood.
     ///
@@ -18,9 +23,8 @@ struct CompletionAnswer {
         guard shell == .bash else {
             let course = CompletionCourse(rest, of: root)
             let (kind, candidates) = await candidates(for: course)
-            for line in [kind, course.head] + candidates.map({ Self.line($0, shell, course.head) }) {
-                context.print(line)
-            }
+            let lines = candidates.map { Self.line($0, shell, course.head) }
+            for line in [kind, course.head] + lines { context.output(line + "\n") }
             return
         }
         guard rest.count == 2 else { return }
@@ -34,63 +38,47 @@ struct CompletionAnswer {
         }
     }
 
-    private typealias Candidate = CompletionCourse.Candidate
-
     /// Returns what completes a word: the name of a kind, and the words.
     private func candidates(for course: CompletionCourse) async -> (kind: String, [Candidate]) {
         switch course.answer {
-        case .files: ("files", [])
-        case .folders: ("folders", [])
-        case .words(let words): ("words", words)
-        case .entries(let pinned): ("words", await names(.entries(pinned: pinned), course))
-        case .urls: ("words", await matches(NameSearch(.entries(pinned: nil), .url, prefix: course.word), course))
-        case .jobs(let onlyLeft): ("words", await names(.jobs(onlyLeft: onlyLeft), course))
+        case .files: return ("files", [])
+        case .folders: return ("folders", [])
+        case .words(let words): return ("words", words)
+        case .names(let subject, let columns):
+            var names: [Candidate] = []
+            for column in columns { names += await self.names(subject, column, course) }
+            return ("words", names)
         }
     }
 
-    /// Returns the keys and destinations that a store has for a word; none if it cannot be read.
-    private func names(_ subject: NameSearch.Subject, _ course: CompletionCourse) async -> [Candidate] {
-        let (typed, folder) = Self.beginning(of: course.word, home: context.environment["HOME"])
-        let path = folder + course.word.dropFirst(typed.count)
-        let (keys, paths) = await (
-            matches(NameSearch(subject, .key, prefix: course.word), course),
-            matches(NameSearch(subject, .destination, prefix: path), course)
-        )
-        return keys
-            + paths.map { match in
-                var match = match
-                match.text = typed + match.text.dropFirst(folder.count)
-                return match
-            }
-    }
-
-    /// Returns the beginning of a word that may be a path, and the folder that it means.
-    private static func beginning(of word: String, home: String?) -> (typed: String, folder: String) {
-        if word.hasPrefix("/") { return ("", "") }
-        if word.hasPrefix("~/"), let home { return ("~/", home + "/") }
-        let file = (try? Destination("file").path) ?? "file"
-        return (word.hasPrefix("./") ? "./" : "", String(file.dropLast("file".count)))
-    }
-
-    /// Returns the names of a store; none if it cannot be read.
-    private func matches(_ search: NameSearch, _ course: CompletionCourse) async -> [Candidate] {
-        let home = context.environment["HOME"]
-        let option = course.store.map { path in
-            let (typed, folder) = path.hasPrefix("~/") ? Self.beginning(of: path, home: home) : ("", "")
-            return folder + path.dropFirst(typed.count)
+    /// Returns the names that a store has for a word; none if it cannot be read.
+    private func names(
+        _ subject: NameSearch.Subject, _ column: NameSearch.Column, _ course: CompletionCourse
+    ) async -> [Candidate] {
+        let (typed, folder) = column == .destination ? beginning(of: course.word) : ("", "")
+        let search = NameSearch(subject, column, prefix: folder + course.word.dropFirst(typed.count))
+        let store = course.store.map { path in
+            let (typed, home) = path.hasPrefix("~/") ? beginning(of: path) : ("", "")
+            return home + path.dropFirst(typed.count)
         }
-        guard let path = try? context.storePath(option),
+        guard let path = try? context.storePath(store),
             let found = try? await DownloadStore.matches(of: search, at: path)
         else { return [] }
         return found.filter { Printable.escaped($0.text) == $0.text }.map { match in
-            Candidate(text: match.text, meaning: Self.meaning(match), isWhole: match.isWhole)
+            let received = match.receivedBytes.map(ByteCount.text) ?? ""
+            return Candidate(
+                text: typed + match.text.dropFirst(folder.count),
+                meaning: received + (match.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""),
+                isWhole: match.isWhole)
         }
     }
 
-    /// The state of an entry in a few words.
-    private static func meaning(_ match: NameSearch.Match) -> String {
-        guard let received = match.receivedBytes else { return "" }
-        return ByteCount.text(received) + (match.totalBytes.map { " of \(ByteCount.text($0))" } ?? "")
+    /// Returns the beginning of a word that may be a path, and the folder that it means.
+    private func beginning(of word: String) -> (typed: String, folder: String) {
+        if word.hasPrefix("/") { return ("", "") }
+        if word.hasPrefix("~/"), let home = context.environment["HOME"] { return ("~/", home + "/") }
+        let file = (try? Destination("file").path) ?? "file"
+        return (word.hasPrefix("./") ? "./" : "", String(file.dropLast("file".count)))
     }
 
     /// Returns a candidate as a script expects it.

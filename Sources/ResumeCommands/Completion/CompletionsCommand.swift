@@ -21,13 +21,5 @@ struct CompletionsCommand: ContextCommand {
     @Argument(help: "Shell to print the script for.")
     var shell: Shell
 
-    func run(_ context: CommandContext) async throws {
-        let script =
-            switch shell {
-            case .bash: CompletionScripts.bash
-            case .zsh: CompletionScripts.zsh
-            case .fish: CompletionScripts.fish
-            }
-        context.print(script)
-    }
+    func run(_ context: CommandContext) async throws { context.output("\(shell.script)\n") }
 }

@@ -31,7 +31,7 @@ struct ConnectionOptions: ParsableArguments {
     var usesIPv6 = false
 
     func validate() throws {
-        if let proxy, proxy.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if let proxy, proxy.allSatisfy({ ("0"..."9").contains($0) }) {
             throw ValidationError(
                 "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
                     + "--connections \(proxy)")
@@ -43,8 +43,8 @@ struct ConnectionOptions: ParsableArguments {
             "--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
     }
 
-    /// Parses `host:port:address`, or with several addresses that are separated by commas.
-    private static func addresses(_ text: String) -> (place: String, addresses: [String])? {
+    /// Parses `host:port:address`, or with several addresses that are separated by commas, into the place and these.
+    private static func addresses(_ text: String) -> (String, [String])? {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = Int(parts[1]), let url = try? DownloadURL("https://\(parts[0]):\(port)/")
         else { return nil }
@@ -58,7 +58,7 @@ struct ConnectionOptions: ParsableArguments {
     var choice: AddressChoice {
         AddressChoice(
             fixed: Dictionary(
-                addresses.compactMap(Self.addresses).map { ($0.place, $0.addresses) }, uniquingKeysWith: { $1 }),
+                addresses.compactMap(Self.addresses), uniquingKeysWith: { $1 }),
             family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
     }
 

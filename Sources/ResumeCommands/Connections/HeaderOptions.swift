@@ -39,8 +39,5 @@ struct HeaderOptions: ParsableArguments {
     }
 
     /// The fields in their order.
-    var fields: [HTTPField] { headers.compactMap(HeaderLine.field) }
-
-    /// Whether one of them has the credentials.
-    var setsAuthorization: Bool { fields.contains { $0.name == .authorization } }
+    var fields: HTTPFields { HTTPFields(headers.compactMap(HeaderLine.field)) }
 }

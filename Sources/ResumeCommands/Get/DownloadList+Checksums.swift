@@ -52,7 +52,8 @@ extension DownloadList {
                     failure.message += ". Check the URL, or download the list and give --checksums its path."
                 }
             }
-            (failure.isResumable, request.destination) = (false, "")
+            failure.isResumable = false
+            request.destination = ""
             if command.messages.json { context.print(GetReporter.json(failure, error, of: request)) }
             throw failure
         }
@@ -70,11 +71,11 @@ extension DownloadList {
             isTheirs
             ? terms.headerFields : Redirection.withoutSecrets(terms.headerFields, secret: terms.secretHeaderFields)
         request.secretHeaderFields = terms.secretHeaderFields
-        if request.headerFields[.authorization] == nil {
-            request.headerFields[.authorization] = netrc?.authorization(for: url)
-        }
-        (request.retryPolicy, request.stallTimeout) = (terms.retryPolicy, terms.stallTimeout)
-        (request.rateLimit, request.maximumLength) = (terms.rateLimit, Self.longestChecksums)
+        netrc?.authorize(&request)
+        request.retryPolicy = terms.retryPolicy
+        request.stallTimeout = terms.stallTimeout
+        request.rateLimit = terms.rateLimit
+        request.maximumLength = Self.longestChecksums
         return request
     }
 }

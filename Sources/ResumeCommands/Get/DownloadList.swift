@@ -17,8 +17,6 @@ final class DownloadList: Sendable {
         let place: Place
         /// The digest of a list of checksums; nil if there is none, or if it is not known yet.
         var digest: HTTPDigest?
-        /// The value of `Authorization` of a list of passwords; nil if there is none.
-        let authorization: String?
     }
 
     /// Where a URL was given, as a number that a job records: a line, or an argument if it is negative.
@@ -146,13 +144,7 @@ final class DownloadList: Sendable {
                 "\(shown): the name \(Printable.escaped(path)) is hidden or begins with a dash, which a list must "
                     + "not choose. Download this URL alone, with --output.")
         }
-        return item(for: url, at: path, place)
-    }
-
-    private func item(for url: DownloadURL, at path: String, _ place: Place) -> Item {
-        Item(
-            url: url, path: path, place: place,
-            authorization: command.headers.setsAuthorization ? nil : netrc?.authorization(for: url))
+        return Item(url: url, path: path, place: place)
     }
 
     /// Returns the request of a recorded job.
@@ -170,7 +162,7 @@ final class DownloadList: Sendable {
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
         let path = command.path(for: url).map { Destination.path($0, named: job.destination) }
-        var item = item(for: url, at: path ?? job.destination, job.position)
+        var item = Item(url: url, path: path ?? job.destination, place: job.position)
         item.digest = try checksums.withLock { $0 }?.digest(of: url)
         return request(for: item)
     }
@@ -182,12 +174,11 @@ final class DownloadList: Sendable {
             terms = first
             return first
         }
-        (request.url, request.destination) = (item.url, item.path)
+        request.url = item.url
+        request.destination = item.path
         if let key = trust.key(named: request.key, of: item.url) { request.key = key }
         if let digest = item.digest { request.digest = digest }
-        if let authorization = item.authorization, request.headerFields[.authorization] == nil {
-            request.headerFields[.authorization] = authorization
-        }
+        netrc?.authorize(&request)
         return request
     }
 

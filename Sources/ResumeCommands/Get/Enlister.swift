@@ -14,25 +14,17 @@ final class Enlister: Sendable {
     private let list: DownloadList
     private let run: JobRun
     private let listing: JobListing
-    private let skipsExisting: Bool
-    /// Whether existing files may be replaced, whoever has written them.
-    private let mayReplace: Bool
-    private let areNamedByServer: Bool
-    private let hasDigest: Bool
+    private var command: GetCommand { list.command }
     /// The names of the list in lower case, with their first spellings; nil if the folder distinguishes them by case.
     private let spellings: Mutex<[String: String]?>
 
     /// Makes an enlister for a list of which nothing has been recorded.
     ///
     /// - Throws: `StoreError`
-    init(_ list: DownloadList, of command: GetCommand, to run: JobRun) async throws {
+    init(_ list: DownloadList, to run: JobRun) async throws {
         self.list = list
         self.run = run
-        // A program may be left to run for a file that exists.
-        skipsExisting =
-            command.files.skipExisting && !command.files.remoteHeaderName && command.programs.onComplete == nil
-        (mayReplace, hasDigest) = (command.mayReplace, command.digest != nil)
-        areNamedByServer = command.files.remoteHeaderName
+        let command = list.command
         spellings = Mutex(list.context.ignoresCase(command.files.directory ?? ".") ? [:] : nil)
         let restarts = command.checks.restart
         listing = JobListing(renames: command.files.autoRename, unfinished: try await run.board.unfinishedLists()) {
@@ -52,10 +44,7 @@ final class Enlister: Sendable {
         } catch is CancellationError {
         } catch {
             // The command line was right, since downloads have started.
-            let failure = CommandFailure(
-                (error as? CommandFailure).map { CommandFailure(.refused, $0.message) } ?? error)
-            run.reporter.rejected(failure)
-            run.slots.failed(with: failure.status)
+            run.reject(CommandFailure((error as? CommandFailure).map { CommandFailure(.refused, $0.message) } ?? error))
         }
     }
 
@@ -64,59 +53,53 @@ final class Enlister: Sendable {
     /// - Throws: `StoreError`
     func add(_ part: DownloadList.Part) async throws {
         run.reporter.expect(part.items.count + part.rejected.count, running: 0)
-        for failure in part.rejected {
-            run.reporter.rejected(failure)
-            run.slots.failed(with: failure.status)
-        }
+        part.rejected.forEach(run.reject)
         guard !part.items.isEmpty else { return }
         let jobs = try await jobs(for: part.items)
         let results = try await run.board.enlist(jobs, as: listing)
-        if mayReplace {
+        if command.mayReplace {
             try await run.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
         }
-        let existing = try await existing(results, part.items.map { hasDigest || $0.digest != nil })
+        let existing = try await existing(part.items, results)
         var due: [(id: Int64, given: JobFeed.Given)] = []
         try await mentionRivals(in: results)
         // Jobs that are done since their file exists, and that are not, since theirs does not.
         var (skipped, reopened): ([Int64], [Int64]) = ([], [])
         for (var item, (result, isThere)) in zip(part.items, zip(results, existing)) {
+            let (id, path, isDone): (Int64, String, Bool)
             switch result {
-            case .due(let id, let destination):
-                item.path = Destination.path(item.path, named: destination)
-                if isThere {
-                    skipped.append(id)
-                    run.reporter.skipped(list.request(for: item))
-                } else {
-                    due.append((id, JobFeed.Given(url: item.url, destination: destination)))
-                }
-            case .done(let job):
-                item.path = Destination.path(item.path, named: job.destination)
-                if isThere {
-                    run.reporter.skipped(list.request(for: item), as: .done)
-                } else {
-                    reopened.append(job.id)
-                    due.append((job.id, JobFeed.Given(url: item.url, destination: job.destination)))
-                }
+            case .due(let due, let destination): (id, path, isDone) = (due, destination, false)
+            case .done(let job): (id, path, isDone) = (job.id, job.destination, true)
             case .repeated:
                 run.reporter.expect(-1, running: 0)
+                continue
             case .clash(let position):
                 let error = list.clash(item, with: position)
                 let failure = CommandFailure(error)
                 run.reporter.report(failure, error, of: list.request(for: item))
-                run.slots.failed(with: failure.status)
+                run.failed(with: failure.status)
+                continue
+            }
+            item.path = Destination.path(item.path, named: path)
+            if isThere {
+                if !isDone { skipped.append(id) }
+                run.reporter.skipped(list.request(for: item), as: isDone ? .done : .exists)
+            } else {
+                if isDone { reopened.append(id) }
+                due.append((id, JobFeed.Given(url: item.url, destination: path)))
             }
         }
         if !skipped.isEmpty { try await run.board.set(skipped, to: .done) }
         if !reopened.isEmpty { try await run.board.set(reopened, to: .waiting) }
         run.reporter.expect(0, running: due.count)
-        for (id, given) in due { run.feed.add(id, given) }
+        run.feed.add(due)
         await run.feed.waitForSpace()
     }
 
     /// Says which unfinished downloads have the same destinations.
     private func mentionRivals(in results: [Enlisted]) async throws {
         let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
-        guard !areNamedByServer, let first = ids.min(), let last = ids.max() else { return }
+        guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
         for rival in try await run.store.rivals(of: first...last, in: run.board.list) {
             run.reporter.note(
                 "\(Printable.escaped(rival.destination)): also the destination of the unfinished download of "
@@ -127,10 +110,14 @@ final class Enlister: Sendable {
     /// Returns which files are there, so that there is nothing to do.
     ///
     /// A file whose digest is named is read first, if that is necessary.
-    private func existing(_ results: [Enlisted], _ haveDigests: [Bool]) async throws -> [Bool] {
-        try await Blocking.run { [skipsExisting] in
-            zip(results, haveDigests).map { result, hasDigest in
-                if hasDigest { return false }
+    private func existing(_ items: [DownloadList.Item], _ results: [Enlisted]) async throws -> [Bool] {
+        let files = command.files
+        let hasDigest = command.digest != nil
+        // A program may be left to run for a file that exists.
+        let skipsExisting = files.skipExisting && !files.remoteHeaderName && command.programs.onComplete == nil
+        return try await Blocking.run {
+            zip(items, results).map { item, result in
+                if hasDigest || item.digest != nil { return false }
                 return switch result {
                 case .due(_, let path): skipsExisting && (try? Destination(path))?.existingBytes != nil
                 case .done(let job): job.file?.isInPlace(at: job.destination) == true
@@ -157,8 +144,8 @@ final class Enlister: Sendable {
         for item in items {
             var request = list.request(for: item)
             request.destination = firstSpelling(of: item.path)
-            let isShared = item.digest == nil && item.authorization == nil && !item.url.hasSecrets
-            let terms = isShared ? shared ?? JobTerms.text(for: request, key) : JobTerms.text(for: request, key)
+            let isShared = item.digest == nil && list.netrc?.authorization(for: item.url) == nil && !item.url.hasSecrets
+            let terms = (isShared ? shared : nil) ?? JobTerms.text(for: request, key)
             if isShared { shared = terms }
             var job = try JobTerms.job(for: request, at: item.place, terms: terms)
             if listing.renames, request.digest != nil {

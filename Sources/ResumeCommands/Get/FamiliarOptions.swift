@@ -1,30 +1,20 @@
 internal import ArgumentParser
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import HTTPTypes
+internal import ResumeFiles
 internal import ResumeHTTP
 
 /// Options of curl, wget and aria2 that mean the same here.
 ///
 /// `docs/resumectl.md` lists them.
 struct FamiliarOptions: ParsableArguments {
-    @Flag(name: [.customShort("O"), .customLong("remote-name")], help: .hidden)
-    var usesURLName = false
-
-    @Flag(name: [.customShort("L"), .customLong("location")], help: .hidden)
-    var followsRedirects = false
-
-    @Flag(name: [.customShort("f"), .customLong("fail")], help: .hidden)
-    var fails = false
-
-    @Flag(name: [.customShort("S"), .customLong("show-error")], help: .hidden)
-    var showsErrors = false
-
-    @Flag(name: [.customShort("c"), .customLong("continue")], help: .hidden)
-    var continues = false
+    /// What this program does anyway.
+    @Flag(
+        name: [
+            .customShort("O"), .customLong("remote-name"), .customShort("L"), .customLong("location"),
+            .customShort("f"), .customLong("fail"), .customShort("S"), .customLong("show-error"), .customShort("c"),
+            .customLong("continue"),
+        ], help: .hidden)
+    var asUsual = false
 
     @Flag(name: .customLong("create-dirs"), help: .hidden)
     var createsFolders = false
@@ -86,10 +76,9 @@ struct FamiliarOptions: ParsableArguments {
     func netrc(_ environment: [String: String]) throws -> Netrc? {
         // The user of the command line takes precedence.
         guard user == nil, usesNetrc || netrcFile != nil else { return nil }
-        if let path = netrcFile ?? environment["NETRC"] { return try Netrc(path: path) }
         // As with curl, the file in the home folder may be missing.
-        guard let path = environment["HOME"].map({ "\($0)/.netrc" }), FileManager.default.fileExists(atPath: path)
-        else { return nil }
-        return try Netrc(path: path)
+        let usual = environment["HOME"].map { "\($0)/.netrc" } ?? ""
+        let home = unsafe access(usual, F_OK) == 0 ? usual : nil
+        return try (netrcFile ?? environment["NETRC"] ?? home).map(Netrc.init(path:))
     }
 }

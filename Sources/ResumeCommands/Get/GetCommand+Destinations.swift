@@ -1,5 +1,8 @@
+internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
+internal import ResumeStore
+internal import Synchronization
 
 /// Where `get` writes files.
 extension GetCommand {
@@ -42,6 +45,57 @@ extension GetCommand {
         guard unsafe stat(directory, &status) != 0 || status.st_mode & S_IFMT == S_IFDIR else {
             throw CommandFailure(
                 .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
+        }
+    }
+}
+
+/// What other programs have left at the destinations of `get`.
+extension GetCommand {
+    /// Says how to continue what other programs have left beside the destinations.
+    func mentionPartials(of items: [DownloadList.Item], _ context: CommandContext) {
+        for item in items where files.from == nil && !writesToOutput {
+            guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
+            context.say(
+                "\(Printable.escaped(path)) was left by \(program.rawValue); to continue it, run 'resumectl get --from "
+                    + "\(ShellWord.quoted(path))' and the URL")
+        }
+    }
+
+    /// Returns what a download replaces at its destination.
+    ///
+    /// - Parameters:
+    ///   - request: The request of the job.
+    ///   - job: The job.
+    ///   - isInPlace: Whether the file that it delivered before is there, unchanged.
+    /// - Returns: The file; none is found if there is nothing, or if the server names the file.
+    func replaced(by request: DownloadRequest, of job: Job, isInPlace: Bool) -> ReplacedFile {
+        ReplacedFile { [files] in
+            guard !request.usesServerFilename else { return nil }
+            if !request.restarts, isInPlace { return .version }
+            var status = stat()
+            guard unsafe lstat(job.destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            return .other(bytes: Int64(status.st_size), isForeign: job.file == nil && files.from == nil)
+        }
+    }
+}
+
+/// What a download replaces, which is looked at by its events: the queue of a download may block.
+final class ReplacedFile: Sendable {
+    private let look: @Sendable () -> Replaced?
+    private let found = Mutex<Replaced?>(nil)
+
+    init(_ look: @escaping @Sendable () -> Replaced?) { self.look = look }
+
+    /// Returns the file at an event, the last time just before the delivery: it may have appeared or gone during the
+    /// download.
+    func found(at event: DownloadEvent) -> Replaced? {
+        found.withLock { found in
+            switch event {
+            case .finished: break
+            case .progress(let received, let total) where received != total: break
+            default: found = look()
+            }
+            return found
         }
     }
 }

@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
 internal import ResumeDownload
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -33,16 +29,8 @@ extension GetCommand {
         }
     }
 
-    /// The longest wait that a server may ask for.
-    var longestWait: Duration {
-        let time = load.retryTime?.duration ?? RetryPolicy().time
-        return min(time, pace.maxTime?.duration ?? time)
-    }
-
-    /// Limits the waits of a request to the time of --max-time, which is not recorded with its job.
-    func limitWaits(of request: inout DownloadRequest) {
-        request.retryPolicy.time = min(request.retryPolicy.time, pace.maxTime?.duration ?? request.retryPolicy.time)
-    }
+    /// Returns the longest wait that a server may ask for, which --max-time limits; that is not recorded with jobs.
+    func longestWait(within time: Duration) -> Duration { min(time, pace.maxTime?.duration ?? time) }
 
     /// The failure of a download that is not complete after the time of --max-time.
     var timeLimitFailure: CommandFailure {
@@ -57,10 +45,9 @@ extension GetCommand {
         _ reporter: GetReporter, keeping isKept: Bool = true
     ) async -> CommandFailure {
         var failure: CommandFailure
-        if error is CancellationError {
+        if error is CancellationError || isKept && (error as? CommandFailure)?.reason == Reason.timeLimit.code.rawValue
+        {
             failure = await interruption(of: request, with: downloader, CommandFailure(error))
-        } else if let limited = error as? CommandFailure, limited.reason == Reason.timeLimit.code.rawValue, isKept {
-            failure = await interruption(of: request, with: downloader, limited)
         } else {
             let named = (error as? StoreError)?.naming(
                 destination: request.destination, store: downloader?.store.path ?? "")
@@ -136,7 +123,7 @@ extension GetCommand {
 extension GetCommand {
     /// Returns what the user may have meant by an argument that is not a URL; empty if that is not clear.
     func advice(for text: String) -> String {
-        if FileManager.default.fileExists(atPath: text) {
+        if unsafe access(text, F_OK) == 0 {
             let word = ShellWord.quoted(text)
             return ". There is a file '\(Printable.escaped(text))': to read URLs from it, use -i \(word); to write to "
                 + "it, -o \(word)."

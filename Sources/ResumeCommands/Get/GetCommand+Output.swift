@@ -38,28 +38,49 @@ extension GetCommand {
         guard let item = start.items.first else { return try reject(start, reporter) }
         var request = list.request(for: item)
         rates.limit(&request, 0)
-        limitWaits(of: &request)
+        request.retryPolicy.time = longestWait(within: request.retryPolicy.time)
         try await programs.authorize(&request)
         request.destination = downloader.map { StandardOutput.path(in: $0.store.path) } ?? "standard output"
         reporter.start()
         reporter.begin(request, 0)
         let onEvent: @Sendable (DownloadEvent) -> Void = { [request] in reporter.report($0, of: request, 0) }
-        var stored: StoredOutput?
+        var stream: DownloadStream?
         if let downloader {
-            stored = try await StoredOutput(request, downloader, holds: files.hold, onEvent: onEvent)
+            let folder = downloader.store.path
+            _ = try await Blocking.run { StandardOutput.leftovers(in: folder, removing: true) }
+            // It is downloaded like any other file, so that a lost connection or the end of this process costs nothing
+            // until it is complete. Then it is delivered to a name in the store's folder, which is removed at once: the
+            // stream reads on from the open file, and if the rest cannot be written, the next run fetches it again.
+            stream = downloader.makeStream(request) { [path = request.destination] event in
+                // The end is reported when it has been written.
+                guard case .finished = event else { return onEvent(event) }
+                try? FileManager.default.removeItem(atPath: path)
+            }
         }
         do {
-            let result = try await limitingTime(of: request.interruption) { [request, stored] in
+            let result = try await limitingTime(of: request.interruption) { [request, stream, holds = files.hold] in
                 let write: @Sendable ([UInt8]) async throws -> Void = { piece in
                     try await Self.output { context.bytes(piece) }
                 }
-                guard let stored else { return try await request.pass(over: transport, onEvent: onEvent, to: write) }
-                return try await stored.pass(to: write)
+                guard let stream else { return try await request.pass(over: transport, onEvent: onEvent, to: write) }
+                if holds {
+                    // The bytes can be read after the delivery as well.
+                    _ = try await withCancellation {
+                        try await stream.value
+                    } onCancel: {
+                        stream.cancel()
+                    }
+                }
+                for try await piece in stream { try await write(piece) }
+                return try await stream.value
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
             if (error as? CommandFailure)?.status == .io { request.interruption?.set(.outputClosed) }
-            let isKept = await stored?.end() ?? false
+            stream?.cancel()
+            // It needs the store until it has ended.
+            let result = try? await stream?.value
+            let isKept = stream != nil && result == nil
             let failure = Self.failure(error, keeping: isKept)
             let status = await report(failure, of: request, 0, with: downloader, reporter, keeping: isKept).status
             reporter.finish(failed: 1)
@@ -96,69 +117,15 @@ extension GetCommand {
     ///   - isKept: Whether the store still has the bytes of the file.
     /// - Returns: The error to report.
     private static func failure(_ error: any Error, keeping isKept: Bool) -> any Error {
-        var failure: CommandFailure
-        switch error {
+        let isChanged = (error as? DownloadError)?.code == .representationChanged
+        let isOwn = error is CommandFailure || error is CancellationError
+        var failure = CommandFailure(error)
         // What is kept is said with the report.
-        case let known as CommandFailure where known.reason == Reason.timeLimit.code.rawValue && isKept: return known
-        case let known as CommandFailure: failure = known
-        case is CancellationError where !isKept: failure = CommandFailure(error)
-        case let changed as DownloadError where changed.code == .representationChanged:
-            failure = CommandFailure(changed)
-            failure.message += ". Run the command again to start the output from the first byte."
-            return failure
-        default: return error
-        }
-        let kept = isKept ? "; the partial data is kept" : ""
+        let isSaid = error is CancellationError || failure.reason == Reason.timeLimit.code.rawValue
+        guard isChanged || isOwn && !(isSaid && isKept) else { return error }
+        if isOwn { failure.isResumable = isKept }
+        let kept = isOwn && isKept ? "; the partial data is kept" : ""
         failure.message += "\(kept). Run the command again to start the output from the first byte."
-        failure.isResumable = isKept
         return failure
-    }
-}
-
-/// A file for standard output that goes through the store.
-///
-/// It is downloaded like any other one, so that a lost connection or the end of this process costs nothing until it is
-/// complete. Then it is delivered to a name in the store's folder, which is removed at once: if the rest cannot be
-/// written, the next run fetches the file again. ``DownloadStream`` says what is guaranteed.
-private struct StoredOutput: Sendable {
-    /// Whether nothing is written before the file has been verified.
-    private let holds: Bool
-    private let stream: DownloadStream
-
-    /// Starts the download.
-    init(
-        _ request: DownloadRequest, _ downloader: Downloader, holds: Bool,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void
-    ) async throws {
-        let folder = downloader.store.path
-        _ = try await Blocking.run { StandardOutput.removeLeftovers(in: folder) }
-        self.holds = holds
-        stream = downloader.makeStream(request) { [path = request.destination] event in
-            // The stream reads on from the open file, and the end is reported when it has been written.
-            guard case .finished = event else { return onEvent(event) }
-            try? FileManager.default.removeItem(atPath: path)
-        }
-    }
-
-    /// Passes the bytes of the file on.
-    func pass(to write: @Sendable ([UInt8]) async throws -> Void) async throws -> DownloadResult {
-        // The bytes can be read after the delivery as well.
-        if holds {
-            _ = try await withCancellation {
-                try await stream.value
-            } onCancel: {
-                stream.cancel()
-            }
-        }
-        for try await piece in stream { try await write(piece) }
-        return try await stream.value
-    }
-
-    /// Ends the download, which needs the store until then.
-    ///
-    /// - Returns: Whether the store keeps what was received.
-    func end() async -> Bool {
-        stream.cancel()
-        return (try? await stream.value) == nil
     }
 }

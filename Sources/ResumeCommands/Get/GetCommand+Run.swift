@@ -54,7 +54,15 @@ extension GetCommand {
             let run = JobRun(
                 self, on: try await downloader.store.openJobs(), with: downloader, limiting: rates,
                 deliveringAtMost: spare, starting: programs, reporter)
-            try await download(list, from: start, in: run)
+            // Each is recorded as a job before its first request.
+            let enlister = try await Enlister(list, to: run)
+            try await enlister.add(start)
+            try await run.run(.given) { job in
+                try list.request(for: job, as: run.feed.take(job.id))
+            } feeding: {
+                if !start.isLast { await enlister.addRest() }
+            }
+            try? await run.board.pruneSometimes()
         }
     }
 
@@ -64,20 +72,6 @@ extension GetCommand {
         for failure in part.rejected { reporter.rejected(failure) }
         reporter.finish(failed: part.rejected.count)
         try Self.throwWorst(of: part.rejected.map(\.status))
-    }
-
-    /// Runs the downloads of a list, each of which is recorded as a job before its first request.
-    private func download(
-        _ list: DownloadList, from first: DownloadList.Part, in run: JobRun
-    ) async throws {
-        let enlister = try await Enlister(list, of: self, to: run)
-        try await enlister.add(first)
-        try await run.run(.given) { job in
-            try list.request(for: job, as: run.feed.take(job.id))
-        } feeding: {
-            if !first.isLast { await enlister.addRest() }
-        }
-        try? await run.board.pruneSometimes()
     }
 
     /// Opens the store and a transport for a number of downloads, and closes both.
@@ -94,7 +88,7 @@ extension GetCommand {
     ) async throws {
         try await withTransport(for: count, context) { transport, spare in
             try await context.withStore(
-                storeOptions.store, creating: true, limits: storeOptions,
+                storeOptions, creating: true,
                 configuring: { configuration in
                     configuration.eviction = storeOptions.storeMaxSize == nil ? .stale : .staleWithinLimit
                     let say = reporter?.mention ?? context.say
@@ -102,7 +96,7 @@ extension GetCommand {
                     configuration.onWaitForSpace = { key in
                         let reason = Reason("store-limit", "waiting for room within the limit (--store-max-size)")
                         reporter?.waits(for: reason, of: DownloadURL.shownKey(key))
-                        reporter?.note("\(Redaction.key(key)): waiting for room within the limit (--store-max-size)")
+                        reporter?.note("\(Redaction.key(key)): \(reason.text)")
                     }
                 }
             ) { store in
@@ -129,9 +123,11 @@ extension GetCommand {
             throw CommandFailure(.usage, "\(connection.proxy == nil ? error : ProxySettings.problem(of: "--proxy"))")
         }
         let downloads = min(load.maxConcurrent, count)
-        let need = OpenFileNeed(downloads: downloads, connections: pace.connections)
-        let threads = try OpenFileLimit.threads(atMost: min(downloads * pace.connections, Self.mostThreads), for: need)
-        let spare = OpenFileLimit.spare(beside: need.files(threads: threads), atMost: SlotState.mostDelivered.files)
+        let (threads, spare) = try OpenFileLimit.room(
+            for: downloads, connections: pace.connections,
+            // Waking more threads would take longer than the work of a small file on each.
+            threads: min(downloads * pace.connections, max(2, ProcessInfo.processInfo.activeProcessorCount)),
+            besides: SlotState.mostDelivered.files)
         var configuration = AsyncHTTPTransport.Configuration(
             connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: connection.cacert,
             threads: threads,
@@ -155,7 +151,4 @@ extension GetCommand {
         }
         try await transport.shutdown()
     }
-
-    /// The maximum number of threads; waking more of them would take longer than the work of a small file on each.
-    private static let mostThreads = max(2, ProcessInfo.processInfo.activeProcessorCount)
 }

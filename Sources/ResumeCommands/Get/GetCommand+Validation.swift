@@ -82,7 +82,8 @@ extension GetCommand {
             (1...DownloadRequest.mostConnections).contains(pace.connections),
             "--connections must be between 1 and \(DownloadRequest.mostConnections)")
         try require((0...1000).contains(pace.retries), "--retries must be between 0 and 1000")
-        let (least, day) = (Duration.milliseconds(100), Duration.seconds(86_400))
+        let least = Duration.milliseconds(100)
+        let day = Duration.seconds(86_400)
         try require(
             [pace.stallTimeout, pace.connectTimeout].allSatisfy({ (least...day).contains(PaceOptions.limit($0)) }),
             "--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")

@@ -40,18 +40,15 @@ struct GetCommand: ContextCommand {
     /// The expected digest of a single file; nil if there is none or it is malformed.
     var digest: HTTPDigest? {
         if let checksum = checks.checksum { return checksum }
-        if let sha256 = checks.sha256 { return HTTPDigest(.sha256, hexadecimal: Self.digits(of: sha256, "sha256")) }
-        return checks.sha512.flatMap { HTTPDigest(.sha512, hexadecimal: Self.digits(of: $0, "sha512")) }
+        if let sha256 = checks.sha256 {
+            return HTTPDigest(.sha256, hexadecimal: Self.digits(of: sha256, after: /(?i)sha256[:=-]/))
+        }
+        return checks.sha512.flatMap { HTTPDigest(.sha512, hexadecimal: Self.digits(of: $0, after: /(?i)sha512[:=-]/)) }
     }
 
     /// Returns the digits of a digest, which web pages often print after the name of the algorithm.
-    private static func digits(of text: String, _ name: String) -> String {
-        let text = text.filter { $0 != " " }
-        guard text.lowercased().hasPrefix(name), let sign = text.dropFirst(name.count).first, ":=-".contains(sign)
-        else {
-            return text
-        }
-        return String(text.dropFirst(name.count + 1))
+    private static func digits(of text: String, after name: some RegexComponent) -> String {
+        String(text.filter { $0 != " " }.trimmingPrefix(name))
     }
 
     /// Makes a request with the options of the command, for any URL; reading the options takes long.
@@ -65,23 +62,17 @@ struct GetCommand: ContextCommand {
         request.headURL = checks.headUrl.flatMap { try? TypedURL.parse($0) }
         request.allowsUnvalidated = checks.allowUnvalidated
         request.acceptEncoding = requests.acceptEncoding ?? "identity"
-        request.headerFields = familiar.fields
-        for field in headers.fields {
-            request.headerFields.append(field)
-            // Fields added by the user may be secrets, except those that every client sends.
-            if ![.accept, .acceptLanguage, .userAgent, .referer].contains(field.name) {
-                request.secretHeaderFields.insert(field.name)
-            }
-        }
+        request.headerFields = familiar.fields + headers.fields
+        // Fields added by the user may be secrets, except those that every client sends.
+        let harmless: Set<HTTPField.Name> = [.accept, .acceptLanguage, .userAgent, .referer]
+        request.secretHeaderFields = Set(headers.fields.map(\.name)).subtracting(harmless)
         request.connections = pace.connections
         request.retryPolicy.retries = pace.retries
-        if let retryTime = load.retryTime { request.retryPolicy.time = retryTime.duration }
         request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
-        request.rateLimit = load.limitRate?.constant
+        load.apply(to: &request)
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
-        request.needs = programs.needs
-        request.refresh = RenewCommand(programs)?.renewal(completing: request.headerFields)
+        programs.apply(to: &request)
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)

@@ -52,15 +52,15 @@ struct CheckOptions: ParsableArguments {
 
     @Option(
         help: .hidden("The same as sha-256=hex or sha-512=hex, as aria2 takes it.", "type=hex"),
-        transform: Self.checksum)
+        transform: {
+            try HTTPDigest(named: $0).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
+        })
     var checksum: HTTPDigest?
 
     @Option(help: .value("file", "List like sha256sum's to verify files; also a URL."), completion: .file())
     var checksums: String?
 
-    @Option(
-        parsing: .unconditional, help: .hidden("Refuse larger files, such as 500M or 1.5GiB.", "size"),
-        transform: ByteCount.argument)
+    @Option(typed: "Refuse larger files, such as 500M or 1.5GiB.", isHidden: true)
     var maxSize: ByteCount?
 
     @Flag(help: .hidden("Resume without ETag or date, comparing some bytes."))
@@ -72,26 +72,18 @@ struct CheckOptions: ParsableArguments {
     @Option(
         help: .hidden(
             "How to check that the file on the server is unchanged (default: if-range).", "if-range|if-match|head"),
-        transform: Self.condition)
+        transform: { try ResumePolicy.Condition(rawValue: $0).orRefuse("use if-range, if-match or head") })
     var condition: ResumePolicy.Condition = .ifRange
 
     @Option(help: .hidden("URL for the HEAD requests of --condition head (default: the download URL).", "url"))
     var headUrl: String?
-
-    private static func checksum(_ text: String) throws -> HTTPDigest {
-        try HTTPDigest(named: text).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
-    }
-
-    private static func condition(_ text: String) throws -> ResumePolicy.Condition {
-        try ResumePolicy.Condition(rawValue: text).orRefuse("use if-range, if-match or head")
-    }
 }
 
 /// What `get` requests.
 struct RequestOptions: ParsableArguments {
     @Option(
         parsing: .unconditional, help: .hidden("Only these bytes: 0-99, 200-, -500, or several.", "ranges"),
-        transform: Self.selection)
+        transform: { try RangeSelection($0).orRefuse("use ranges such as bytes=0-99, 200- or -500") })
     var range: RangeSelection?
 
     @Option(help: .hidden("Key of the download in the store, instead of its URL. Requires a single URL.", "key"))
@@ -104,10 +96,6 @@ struct RequestOptions: ParsableArguments {
 
     @Flag(name: .customLong("http2"), help: .hidden("Use HTTP/2 with servers that support it."))
     var usesHTTP2 = false
-
-    private static func selection(_ text: String) throws -> RangeSelection {
-        try RangeSelection(text).orRefuse("use ranges such as bytes=0-99, 200- or -500")
-    }
 }
 
 /// How `get` makes the requests of a file, how often, and how long it waits.
@@ -119,20 +107,14 @@ struct PaceOptions: ParsableArguments {
     var retries: Int = 5
 
     @Option(
-        parsing: .unconditional,
-        help: .hidden(
-            "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).", "time"),
-        transform: TimeSpan.secondsArgument)
+        typed: "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
+        isHidden: true, TimeSpan.secondsArgument)
     var stallTimeout: TimeSpan?
 
-    @Option(
-        parsing: .unconditional, help: .hidden("Time limit for establishing a connection (default: 30s).", "time"),
-        transform: TimeSpan.secondsArgument)
+    @Option(typed: "Time limit for establishing a connection (default: 30s).", isHidden: true, TimeSpan.secondsArgument)
     var connectTimeout: TimeSpan?
 
-    @Option(
-        parsing: .unconditional, help: .value("time", "Stop each download after this time, such as 10m."),
-        transform: TimeSpan.secondsArgument)
+    @Option(typed: "Stop each download after this time, such as 10m.", TimeSpan.secondsArgument)
     var maxTime: TimeSpan?
 
     /// Returns a time limit; 30 seconds if it is not set.

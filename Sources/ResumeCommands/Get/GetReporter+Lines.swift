@@ -20,12 +20,17 @@ enum Replaced: Sendable {
 
 /// The lines about the events of downloads.
 extension GetReporter {
+    /// The name of a download in messages.
+    func name(of request: DownloadRequest) -> String {
+        showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
+    }
+
     /// Returns the line about an event; nil if there is none.
     func line(for event: DownloadEvent, of request: DownloadRequest, replacing replaced: Replaced?) -> String? {
-        let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
+        let name = name(of: request)
         switch event {
         case .waiting:
-            return "\(name): waiting for another download of the same resource"
+            return "\(name): \(Self.sameResource.text)"
         case .started(let total):
             return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
         case .resumed(let offset, let total):
@@ -51,7 +56,7 @@ extension GetReporter {
             let name = request.usesServerFilename ? Printable.escaped(result.path) : name
             let digest =
                 request.digest == nil ? nil : result.digest.map { ", \($0.algorithm.rawValue.uppercased()) verified" }
-            let facts = "\(reused)\(digest ?? "")\(replaced?.text ?? "")"
+            let facts = reused + (digest ?? "") + (replaced?.text ?? "")
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(facts)\(unverified)\(unproved)"
         }
     }
@@ -65,36 +70,27 @@ extension GetReporter {
         return " (not proved: \(samples) samples of the stored data agree with the server's file; no digest was given)"
     }
 
-    /// The ends of names of files that are no pages.
-    private static let binaryNames = """
-        7z apk appimage bin bz2 deb dmg exe flac gguf gz img iso jar mkv mp3 mp4 msi onnx parquet pdf pkg \
-        pt pth rar rpm safetensors tar tgz txz whl xz zip zst
-        """.split(separator: " ")
-
     /// Says that a file is a page, such as one that asks to log in, if its URL names an archive or the like.
     static func doubtfulType(of result: DownloadResult, for request: DownloadRequest) -> String? {
         let type = result.contentType?.prefix { $0 != ";" }.filter { $0 != " " }.lowercased() ?? ""
-        guard ["text/html", "application/xhtml+xml"].contains(type),
-            let ending = request.url.lastPathComponent?.lowercased().split(separator: ".").dropFirst().last,
-            binaryNames.contains(ending[...])
+        guard ["text/html", "application/xhtml+xml"].contains(type), AnswerContext(url: request.url).isNameOfFile,
+            let name = request.url.lastPathComponent
         else { return nil }
-        let name = request.url.lastPathComponent.map(Printable.escaped) ?? ""
-        return "note: \(name) is an HTML page (\(type)); is the URL that of the file itself?"
+        return "note: \(Printable.escaped(name)) is an HTML page (\(type)); is the URL that of the file itself?"
     }
 
     /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
     ///
     /// curl and wget write the beginning of a file under its name, so that only its length shows that it is not whole.
-    func mentionReplaced(_ replaced: Replaced?, at event: DownloadEvent, of request: DownloadRequest) {
+    func mention(_ replaced: Replaced?, at event: DownloadEvent, of request: DownloadRequest) -> String? {
         guard case .started(let total?) = event, case .other(let size, true)? = replaced, size > 0, size < total else {
-            return
+            return nil
         }
-        let path = request.destination
-        let word = ShellWord.quoted(path)
-        note(
-            "\(Printable.escaped(path)): replaces a file of \(ByteCount.text(size)) when it is complete. If curl or "
-                + "wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(word) -o \(word)' with the "
-                + "URL.")
+        let word = ShellWord.quoted(request.destination)
+        return
+            "\(Printable.escaped(request.destination)): replaces a file of \(ByteCount.text(size)) when it is complete. "
+            + "If curl or wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(word) -o \(word)' "
+            + "with the URL."
     }
 }
 

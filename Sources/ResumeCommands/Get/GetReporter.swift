@@ -26,16 +26,17 @@ final class GetReporter: Sendable {
     ///   - command: The command with its options.
     ///   - context: The streams.
     init(command: GetCommand, context: CommandContext) {
-        json = command.messages.json
+        let messages = command.messages
+        json = messages.json
         isQuiet = command.isQuiet
-        isVerbose = command.messages.verbose
+        isVerbose = messages.verbose
         printsPaths =
-            !command.messages.json && !command.writesToOutput
-            && (command.messages.printed == .path || !command.isQuiet && context.outputWidth == nil)
+            !json && !command.writesToOutput
+            && (messages.printed == .path || !isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
         let state = ProgressState(stallTimeout: PaceOptions.limit(command.pace.stallTimeout))
-        let isShown = !command.messages.noProgress && !command.isQuiet && !command.messages.json
-        let isPlain = command.messages.progress == .lines || context.terminalSize() == nil
+        let isShown = !messages.noProgress && !isQuiet && !json
+        let isPlain = messages.progress == .lines || context.terminalSize() == nil
         display =
             isShown
             ? ProgressDisplay(
@@ -76,47 +77,44 @@ final class GetReporter: Sendable {
         _ number: Int64? = nil
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
-        let path = place ?? (try? Destination(request.destination))?.path
+        let path = place ?? (try? Destination(request.destination))?.path ?? request.destination
         if json {
             return context.print([
-                "event": "skipped", "url": request.url.redacted, "path": path ?? request.destination,
-                "reason": skip.code,
+                "event": "skipped", "url": request.url.redacted, "path": path, "reason": skip.code,
             ])
         }
         let shown = (request.usesServerFilename ? place : nil) ?? request.destination
         say("\(Printable.escaped(shown)): \(skip.text)")
         // The file is there, which is what a script asks for.
-        if printsPaths { context.print(Printable.escaped(path ?? request.destination)) }
+        if printsPaths { context.print(Printable.escaped(path)) }
     }
 
     /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
-        if json {
-            context.print([
-                "event": "failed", "url": nil, "reason": failure.reason ?? "invalid-url",
-                "message": failure.message, "status": nil, "resumable": false,
-            ])
-        }
+        if json { context.print(Self.json(failure, failure)) }
         say("resumectl: \(Printable.escaped(failure.message))", isError: true)
     }
 
     func report(
         _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64, replacing replaced: Replaced? = nil
     ) {
+        let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.
-        if case .finished(let result) = event, result.isExisting { return }
+        if result?.isExisting == true { return }
         if json { return context.print(Self.json(event, of: request)) }
+        if let line = mention(replaced, at: event, of: request) { say(line) }
         if let line = line(for: event, of: request, replacing: replaced) { say(line) }
-        if case .finished(let result) = event, let line = Self.doubtfulType(of: result, for: request) { say(line) }
-        if printsPaths, case .finished(let result) = event { context.print(Printable.escaped(result.path)) }
+        if let line = result.flatMap({ Self.doubtfulType(of: $0, for: request) }) { say(line) }
+        if printsPaths, let result { context.print(Printable.escaped(result.path)) }
         display?.update { $0.take(event, of: number) }
     }
 
     /// Reports a download that failed for now, and is tried once more after the others.
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
         if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
-        let name = showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
-        say("\(name): \(Printable.escaped(reason.clause)). It is tried once more after the other downloads.")
+        say(
+            "\(name(of: request)): \(Printable.escaped(reason.clause)). It is tried once more after the other downloads."
+        )
         display?.update { $0.postpone(number) }
     }
 
@@ -160,8 +158,7 @@ final class GetReporter: Sendable {
         waits(for: reason, of: request.url.redacted, delay > .zero ? delay : nil)
     }
 
-    private static let sameResource = Reason(
-        "another-download", "waiting for another download of the same resource")
+    static let sameResource = Reason("another-download", "waiting for another download of the same resource")
 
     /// Prints a message that is not an event.
     func note(_ line: String) {
@@ -184,15 +181,15 @@ final class GetReporter: Sendable {
     }
 
     /// Returns the event of a failed download.
-    static func json(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest) -> JSONObject {
+    static func json(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest? = nil) -> JSONObject {
         let failed = error as? DownloadError
         let store = error as? StoreError
         return [
-            "event": "failed", "url": request.url.redacted,
+            "event": "failed", "url": request?.url.redacted,
             "reason": failed?.reason.code.rawValue ?? store?.code.description ?? failure.reason
-                ?? (error is CancellationError ? "cancelled" : "failed"),
+                ?? (error is CancellationError ? "cancelled" : request == nil ? "invalid-url" : "failed"),
             "message": failure.message, "status": failed?.status.map(Int64.init),
-            "resumable": failure.isResumable,
+            "resumable": request != nil && failure.isResumable,
         ]
     }
 

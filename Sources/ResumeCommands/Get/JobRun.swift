@@ -11,14 +11,18 @@ final class JobRun: Sendable {
     /// The jobs to run.
     let feed = JobFeed()
     let slots: JobSlots
-    private let command: GetCommand
+    let command: GetCommand
     let downloader: Downloader
     private let rates: RateControl
     private let programs: Programs
+    /// The longest wait that a server may ask for.
+    private let patience: Duration
     /// What failed for now, and whether it is being tried once more, after all others.
     private let postponed = Mutex((jobs: [Int64](), isLastRound: false))
     /// How many files were not replaced.
     private let refused = Atomic(0)
+    /// The statuses of failed downloads.
+    let failures = Mutex<[ExitStatus]>([])
     var store: DownloadStore { downloader.store }
 
     /// Makes a run without jobs.
@@ -42,9 +46,11 @@ final class JobRun: Sendable {
         self.rates = rates
         self.programs = programs
         let state = SlotState(
-            count: command.load.maxConcurrent, perHost: command.load.downloadsPerHost(with: command.pace.connections),
+            count: command.load.maxConcurrent,
+            perHost: command.load.perHost.map { max($0 / command.pace.connections, 1) },
             mostDelivered: mostDelivered)
-        let patience = command.longestWait
+        let patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
+        self.patience = patience
         slots = JobSlots(state) { origin in
             downloader.origins.with(origin) { $0.mayBegin(at: StoreClock.awake.now(), patience: patience) }
         }
@@ -67,16 +73,16 @@ final class JobRun: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { [self] in
                 await feed()
-                self.feed.end()
+                self.feed.added.finish()
             }
             func start(_ step: JobRunner.Step) async {
                 guard case .run(let job) = step else { return await leave(step, request) }
                 // No more slots: the command was interrupted.
-                guard await slots.until({ $0.admit(job.id) }) else { return slots.failed(with: .interrupted) }
+                guard await slots.until({ $0.admit(job.id) }) else { return failed(with: .interrupted) }
                 do {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
-                    command.limitWaits(of: &request)
+                    request.retryPolicy.time = command.longestWait(within: request.retryPolicy.time)
                     let delivered = await job.fileInPlace()
                     request.fulfils(job.id, leaving: programs.rest, unless: delivered)
                     request.replacing = command.files.overwrite || command.files.output != nil ? .any : .own
@@ -91,38 +97,43 @@ final class JobRun: Sendable {
                         let waits = { @Sendable in self.reporter.waits(for: request, in: self.downloader.origins) }
                         guard await self.slots.enter(job.id, request, onWait: waits) else {
                             self.board.release(job.id)
-                            return self.slots.ended(job.id, with: .interrupted)
+                            return self.failed(with: .interrupted)
                         }
                         let replaced = self.command.replaced(by: request, of: job, isInPlace: delivered != nil)
                         let failure = await self.download(request, of: job, replacing: replaced)
                         self.rates.ended(job.id)
-                        self.slots.ended(job.id, with: failure)
+                        if let failure { self.failed(with: failure) }
+                        self.slots.with { $0.end(job.id) }
                     }
                 } catch {
                     board.release(job.id)
-                    slots.ended(job.id, with: fail(job, because: error))
+                    fail(job, because: error)
+                    slots.with { $0.end(job.id) }
                 }
             }
+            let limit = command.pace.maxTime?.duration
             var runner = JobRunner(board, choice, atATime: command.load.maxConcurrent)
-            while let ids = await self.feed.next() { try await runner.take(ids, start) }
+            for await ids in self.feed.ranges { try await runner.take(ids, start) }
             if runner.isWaiting {
                 let text = "waiting for files that another process downloads"
                 reporter.note(text)
-                reporter.waits(for: Reason("another-process", text), of: nil, command.pace.maxTime?.duration)
+                reporter.waits(for: Reason("another-process", text), of: nil, limit)
             }
-            try await runner.rest(for: command.pace.maxTime?.duration, start)
+            try await runner.rest(for: limit, start)
             if await slots.until({ $0.isIdle }) {
                 let again = postponed.withLock { state in
                     state.isLastRound = true
                     return state.jobs
                 }
                 for id in again { try await runner.take(id...id, start) }
-                try await runner.rest(for: command.pace.maxTime?.duration, start)
+                try await runner.rest(for: limit, start)
             }
         }
         // Downloads that were interrupted have said so.
-        if Task.isCancelled, !slots.failures.contains(.interrupted) { slots.failed(with: .interrupted) }
-        let failures = slots.failures
+        let failures = failures.withLock { failures in
+            if Task.isCancelled, !failures.contains(.interrupted) { failures.append(.interrupted) }
+            return failures
+        }
         reporter.finish(failed: failures.count)
         let kept = refused.load(ordering: .relaxed)
         if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
@@ -130,40 +141,6 @@ final class JobRun: Sendable {
             reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
         }
         try GetCommand.throwWorst(of: failures)
-    }
-
-    /// Reports a job that does not run.
-    private func leave(_ step: JobRunner.Step, _ request: (Job) async throws -> DownloadRequest) async {
-        switch step {
-        case .run: break
-        case .over(let job):
-            do {
-                reporter.skipped(try await request(job), as: .done)
-            } catch {
-                slots.failed(with: fail(job, because: error))
-            }
-        case .outdated(let job):
-            reporter.note(job.outdated)
-        case .refused(let job):
-            reporter.note(job.leftOut)
-        case .busy(let job):
-            slots.failed(with: fail(job, because: command.timeLimitFailure))
-        case .gone(let job):
-            let failure = CommandFailure(
-                .tryAgain, "another process has cancelled or forgotten this download; run the command again")
-            if let job { _ = fail(job, because: failure) } else { reporter.rejected(failure) }
-            slots.failed(with: failure.status)
-        }
-    }
-
-    private func fail(_ job: Job, because error: any Error) -> ExitStatus {
-        let failure = CommandFailure(error)
-        guard let shown = (try? DownloadURL(job.url)).map({ DownloadRequest($0, to: job.destination) }) else {
-            reporter.rejected(failure)
-            return failure.status
-        }
-        reporter.report(failure, failure, of: shown)
-        return failure.status
     }
 
     /// Downloads the file of a job.
@@ -190,9 +167,7 @@ final class JobRun: Sendable {
                 var request = request
                 try await programs.authorize(&request)
                 return try await downloader.download(request) { [request] event in
-                    replaced.look(at: event)
-                    reporter.mentionReplaced(replaced.value, at: event, of: request)
-                    reporter.report(event, of: request, id, replacing: replaced.value)
+                    reporter.report(event, of: request, id, replacing: replaced.found(at: event))
                 }
             }
             guard result.isExisting else { return await complete(result.path, of: request, id) }
@@ -218,7 +193,7 @@ final class JobRun: Sendable {
 
     /// Whether a job that failed for now is tried once more, after all others.
     private func postpones(_ request: DownloadRequest, _ id: Int64, after error: DownloadError) -> Bool {
-        let (now, patience) = (StoreClock.awake.now(), command.longestWait)
+        let now = StoreClock.awake.now()
         let isClosed = [request.url.origin, request.url.redacted].contains { place in
             downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
         }
@@ -243,18 +218,5 @@ final class JobRun: Sendable {
             reporter.report(failure, error, of: request, id)
             return failure.status
         }
-    }
-
-    /// Records how a run of a job failed.
-    private func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
-        // An interrupted job is continued by the next run.
-        guard !(error is CancellationError) else { return }
-        let code = (error as? StoreError)?.code.description ?? "failed"
-        let own = (error as? DownloadError)?.reason ?? Reason(code: .init(rawValue: code), text: failure.message)
-        // A program that is left to run stays so.
-        let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
-        let isForGood = failure.status == .refused || failure.status == .cannotCreate
-        // If this cannot be recorded, the job is tried again.
-        try? await board.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
     }
 }

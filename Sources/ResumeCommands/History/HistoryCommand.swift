@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -18,10 +19,7 @@ struct HistoryCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
 
-    @Option(
-        parsing: .unconditional,
-        help: .value("time", "Only files since this time or date (UTC), or time ago, such as 2h."),
-        transform: PointInTime.argument)
+    @Option(typed: "Only files since this time or date (UTC), or time ago, such as 2h.")
     var since: PointInTime?
 
     @Option(help: .value("glob", "Only files whose path or URL matches; * and ? are wildcards."))
@@ -34,10 +32,10 @@ struct HistoryCommand: ContextCommand {
     private static let shown: Int64 = 90 * 86_400_000
 
     func run(_ context: CommandContext) async throws {
-        let now = CurrentTime.milliseconds
+        let now = WallClock.milliseconds
         let start = max(since?.milliseconds(now: now) ?? 0, now - Self.shown)
         var count = 0
-        _ = try await context.withExistingStore(storeOptions.store) { store in
+        _ = try await context.withExistingStore(storeOptions) { store in
             try await store.forEachDelivered(since: start) { record in
                 guard let file = record.file, match.map({ $0.matches(record.path) || $0.matches(record.url) }) ?? true
                 else { return }

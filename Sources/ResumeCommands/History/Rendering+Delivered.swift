@@ -6,7 +6,7 @@ internal import ResumeStore
 extension Rendering {
     static func line(_ record: DeliveryRecord, _ file: DeliveredFile) -> String {
         let digest = file.digest.map { "  \($0.algorithm.rawValue):\($0.hexadecimal)" } ?? ""
-        return "\(time(file.deliveredAt))  \(ByteCount.text(file.stamp.size))  \(Printable.escaped(record.path))  "
+        return "\(time(file.deliveredAt))  \(ByteCount.text(file.stamp.size))  \(record.path)  "
             + "\(Redaction.key(record.url))\(digest)"
     }
 
@@ -23,7 +23,7 @@ extension Rendering {
         let isThere = (try? Destination(record.path))?.found.stamp != nil
         let state = file.isInPlace(at: record.path) ? "unchanged" : isThere ? "changed since" : "no longer there"
         var lines = [
-            "file       \(Printable.escaped(record.path))", "from       \(Redaction.key(record.url))",
+            "file       \(record.path)", "from       \(Redaction.key(record.url))",
             "size       \(ByteCount.text(file.stamp.size)) (\(file.stamp.size) bytes)",
             file.deliveredAt > 0 ? "delivered  \(time(file.deliveredAt)), \(state)" : "state      \(state)",
         ]

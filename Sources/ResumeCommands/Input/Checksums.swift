@@ -22,7 +22,7 @@ struct Checksums {
     init(path: String) throws(CommandFailure) {
         source = Printable.escaped(path)
         for line in try InputFile.lines(of: path) { add(line) }
-        guard !lines.isEmpty else { throw missing(.usage) }
+        guard !lines.isEmpty else { throw missing(status: .usage) }
     }
 
     /// Reads a list that has been fetched.
@@ -32,11 +32,13 @@ struct Checksums {
         self.source = source
         // The server may send millions of lines, and a line takes long in comparison.
         InputFile.forEachLine(in: bytes, ofAtLeast: Self.shortestDigest) { add($0) }
-        guard !lines.isEmpty else { throw missing(.refused) }
+        guard !lines.isEmpty else { throw missing() }
     }
 
-    private func missing(_ status: ExitStatus) -> CommandFailure {
-        CommandFailure(status, "\(source) contains no SHA-256 or SHA-512 checksums", reason: Self.missing)
+    private func missing(
+        _ what: String = "SHA-256 or SHA-512 checksums", status: ExitStatus = .refused
+    ) -> CommandFailure {
+        CommandFailure(status, "\(source) contains no \(what)", reason: Self.missing)
     }
 
     private mutating func add(_ line: InputFile.Line) {
@@ -68,10 +70,7 @@ struct Checksums {
         let best = zip(candidates, depths).filter { $1 == depths.max() }.map(\.0.digest)
         // The stronger of two algorithms is enough.
         let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
-        guard let digest = strongest.first else {
-            throw CommandFailure(
-                .refused, "\(source) contains no SHA-256 or SHA-512 of \(shown)", reason: Self.missing)
-        }
+        guard let digest = strongest.first else { throw missing("SHA-256 or SHA-512 of \(shown)") }
         guard strongest.allSatisfy({ $0 == digest }) else {
             throw CommandFailure(
                 .refused, "\(source) contains different checksums for \(shown)", reason: Self.missing)
@@ -81,7 +80,8 @@ struct Checksums {
 
     /// Returns how many folders before the name of a listed file are also before the name in a URL's path.
     private static func folders(of name: String, in path: Substring) -> Int {
-        let (listed, given) = (name.split(separator: "/").dropLast(), path.split(separator: "/").dropLast())
+        let listed = name.split(separator: "/").dropLast()
+        let given = path.split(separator: "/").dropLast()
         return zip(listed.reversed(), given.reversed()).prefix { $0 == $1 }.count
     }
 

@@ -62,11 +62,13 @@ final class InputFile {
 
     /// Calls a closure with each line of a file that has been fetched, except those of fewer bytes.
     static func forEachLine(in bytes: [UInt8], ofAtLeast count: Int, _ body: (Line) -> Void) {
-        var (start, number) = (0, 1)
+        var start = 0
+        var number = 1
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
             if end - start >= count, let line = line(bytes[start..<end], number) { body(line) }
-            (start, number) = (end + 1, number + 1)
+            start = end + 1
+            number = number + 1
         }
     }
 
@@ -126,17 +128,14 @@ final class InputFile {
 
     /// Returns a line; nil if it is empty or a comment.
     private static func line(_ bytes: ArraySlice<UInt8>, _ number: Int) -> Line? {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return Line(text: nil, number: number) }
+        guard let text = String(validating: bytes, as: UTF8.self)?.unicodeScalars else {
+            return Line(text: nil, number: number)
+        }
         // Some editors start a text with a byte order mark.
-        let hasMark = number == 1 && text.unicodeScalars.first == "\u{FEFF}"
-        let line = trimmed(hasMark ? text.unicodeScalars.dropFirst() : text.unicodeScalars[...])
-        return line.isEmpty || line.utf8.first == UInt8(ascii: "#") ? nil : Line(text: line, number: number)
-    }
-
-    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
-        var scalars = text
-        while scalars.first?.properties.isWhitespace == true { scalars.removeFirst() }
-        while scalars.last?.properties.isWhitespace == true { scalars.removeLast() }
-        return String(Substring(scalars))
+        let line = number == 1 && text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
+        let isShown = { (scalar: Unicode.Scalar) in !scalar.properties.isWhitespace }
+        guard let first = line.firstIndex(where: isShown), let last = line.lastIndex(where: isShown), line[first] != "#"
+        else { return nil }
+        return Line(text: String(line[first...last]), number: number)
     }
 }

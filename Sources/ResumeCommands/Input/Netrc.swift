@@ -3,18 +3,14 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
+internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP
 
 /// The names and passwords in a file such as `~/.netrc`, as curl reads it.
 struct Netrc {
-    private struct Login {
-        var name = ""
-        var password = ""
-    }
-
-    /// By host in lower case; nil is the default.
-    private var logins: [String?: Login] = [:]
+    /// The words after each keyword, by host in lower case; nil is the default.
+    private let logins: [String?: [String: String]]
 
     /// Reads a file that only its owner may read.
     ///
@@ -36,41 +32,36 @@ struct Netrc {
         self.logins = logins
     }
 
+    /// Adds the password for the server of a request that has none.
+    func authorize(_ request: inout DownloadRequest) {
+        if request.headerFields[.authorization] == nil {
+            request.headerFields[.authorization] = authorization(for: request.url)
+        }
+    }
+
     /// Returns the value of `Authorization` for a URL; nil if there is none, or if the URL itself has a user.
     func authorization(for url: DownloadURL) -> String? {
         guard url.credentials == nil, let login = logins[url.host] ?? logins[nil] else { return nil }
-        return DownloadURL.basicAuthorization("\(login.name):\(login.password)")
+        return DownloadURL.basicAuthorization("\(login["login"] ?? ""):\(login["password"] ?? "")")
     }
 
-    private static func logins(in text: String) -> [String?: Login]? {
-        var logins: [String?: Login] = [:]
-        var host: String??
-        var login = Login()
-        func end() {
-            // The first one of a host counts.
-            if let host, logins[host] == nil { logins[host] = login }
-        }
+    private static func logins(in text: String) -> [String?: [String: String]]? {
+        var entries: [(String?, [String: String])] = []
         var words = words(in: text)[...]
         while let word = words.popFirst() {
             switch word {
-            case "machine", "default":
-                end()
-                login = Login()
-                if word == "default" {
-                    host = .some(nil)
-                } else {
-                    guard let name = words.popFirst() else { return nil }
-                    host = name.lowercased()
-                }
+            case "default": entries.append((nil, [:]))
+            case "machine":
+                guard let name = words.popFirst() else { return nil }
+                entries.append((name.lowercased(), [:]))
             case "login", "password", "account":
-                guard let value = words.popFirst(), host != nil else { return nil }
-                if word == "login" { login.name = value }
-                if word == "password" { login.password = value }
+                guard let value = words.popFirst(), !entries.isEmpty else { return nil }
+                entries[entries.count - 1].1[word] = value
             default: return nil
             }
         }
-        end()
-        return logins
+        // The first one of a host counts.
+        return Dictionary(entries) { first, _ in first }
     }
 
     /// Splits a text at white space outside of quotation marks, and leaves out comments and macros.

@@ -7,10 +7,9 @@ struct JobRunner {
         case run(Job)
         /// Another process has delivered its file since it was chosen, and the file is in place.
         case over(Job)
-        /// A later command downloads another file to its path.
-        case outdated(Job)
-        /// It was refused permanently before a byte of it was received, and is not named.
-        case refused(Job)
+        /// It is left out, for a reason in words: a later command downloads another file to its path, or it was refused
+        /// permanently before a byte of it was received, and is not named.
+        case leftOut(String)
         /// Another process still runs it after the time that a download may take.
         case busy(Job)
         /// It was cancelled since it was chosen, or forgotten, or its row was damaged: then nothing is known of it.
@@ -89,8 +88,8 @@ struct JobRunner {
         let isOutdated = hasEnded || later.contains { $0.replaces(job) }
         guard isOutdated || now?.neverBegan == true else { return .run(job) }
         board.release(job.id)
-        guard isOutdated else { return .refused(job) }
-        return later.isEmpty ? .gone(job) : .outdated(job)
+        guard isOutdated else { return .leftOut(job.leftOut) }
+        return later.isEmpty ? .gone(job) : .leftOut(job.outdated)
     }
 
     /// Waits for the jobs that another process runs, and passes on those that it leaves.

@@ -19,22 +19,15 @@ struct JobSelection {
         let url: DownloadURL?
         let path: String?
 
-        /// Whether it names a job with its whole key, URL or destination.
-        func isOf(_ job: Job) -> Bool {
-            url?.redacted == job.url || job.key == text || job.destination == path
+        /// Returns how it names a job: with its whole key, URL or destination (0), or with a part of one of these, by
+        /// whether the job is left to do (1) or not (2); nil if it does not.
+        func rank(of job: Job) -> Int? {
+            if url?.redacted == job.url || job.key == text || job.destination == path { return 0 }
+            guard DownloadStore.isPart(text),
+                [job.destination, job.url, job.key].contains(where: { $0.contains(text) })
+            else { return nil }
+            return job.state.isLeft ? 1 : 2
         }
-
-        /// Whether it is a part of one of these.
-        func isPart(of job: Job) -> Bool {
-            DownloadStore.isPart(text) && [job.destination, job.url, job.key].contains { $0.contains(text) }
-        }
-    }
-
-    /// The jobs that match an argument.
-    private struct Matches {
-        var named: [Job] = []
-        /// Those of which it is a part, by whether they are left to do; no more of each kind than a message shows.
-        var parts: [Bool: [Job]] = [:]
     }
 
     private let names: [Name]
@@ -59,17 +52,14 @@ struct JobSelection {
     /// - Returns: The jobs.
     /// - Throws: ``CommandFailure`` if an argument names no job, or is a part of several; `StoreError`.
     func jobs(on board: JobBoard?, _ context: CommandContext) async throws -> [Job] {
-        var matches = names.map { _ in Matches() }
+        var matches: [[Int: [Job]]] = names.map { _ in [:] }
         try await board?.forEach { job in
             for (index, name) in names.enumerated() {
-                if name.isOf(job) {
-                    matches[index].named.append(job)
-                } else if name.isPart(of: job) {
-                    let isLeft = job.state.isLeft
-                    if matches[index].parts[isLeft]?.count ?? 0 < 20 {
-                        matches[index].parts[isLeft, default: []].append(job)
-                    }
+                // Of those with a part, no more than a message shows.
+                guard let rank = name.rank(of: job), rank == 0 || matches[index][rank]?.count ?? 0 < 20 else {
+                    continue
                 }
+                matches[index][rank, default: []].append(job)
             }
         }
         var chosen: [Int64: Job] = [:]
@@ -79,9 +69,9 @@ struct JobSelection {
         return chosen.values.sorted { $0.id < $1.id }
     }
 
-    private static func meant(by text: String, _ found: Matches, _ context: CommandContext) throws -> [Job] {
-        guard found.named.isEmpty else { return found.named }
-        let jobs = found.parts[true] ?? found.parts[false] ?? []
+    private static func meant(by text: String, _ found: [Int: [Job]], _ context: CommandContext) throws -> [Job] {
+        if let named = found[0] { return named }
+        let jobs = found[1] ?? found[2] ?? []
         let shown = context.shown(text)
         guard !jobs.isEmpty else {
             throw CommandFailure(
@@ -130,6 +120,9 @@ extension Job {
             + "'resumectl forget \(ShellWord.quoted(destination))'"
     }
 
+    /// What must be given again to continue it.
+    var needs: [String] { JobTerms.needs(of: self) + ConnectionTrust.options(in: key) }
+
     /// The state as shown: a job runs as long as a process has locked it.
     func state(on board: JobBoard) -> Job.State {
         guard state.isLeft else { return state }
@@ -141,7 +134,7 @@ extension Job {
         [
             "attempts": attempts, "destination": destination,
             "id": id, "key": key, "message": failure?.text,
-            "needs": (JobTerms.needs(of: self) + ConnectionTrust.options(in: key)),
+            "needs": needs,
             "reason": failure?.code.rawValue, "receivedBytes": receivedBytes,
             "state": state(on: board).rawValue, "totalBytes": totalBytes, "url": url,
         ]

@@ -28,7 +28,7 @@ struct JobsCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         var count = 0
-        _ = try await context.withExistingStore(storeOptions.store) { store in
+        _ = try await context.withExistingStore(storeOptions) { store in
             let board = try await store.openJobs()
             try await board.forEach { job in
                 guard all || job.state.isLeft else { return }
@@ -63,8 +63,7 @@ extension Job {
 
     /// What it needs, and why it failed.
     fileprivate var remarks: [String] {
-        let needs = JobTerms.needs(of: self) + ConnectionTrust.options(in: key)
-        return (needs.isEmpty ? [] : ["needs \(Printable.escaped(needs.joined(separator: ", ")))"])
+        (needs.isEmpty ? [] : ["needs \(Printable.escaped(needs.joined(separator: ", ")))"])
             + (failure.map { [Printable.escaped($0.text)] } ?? [])
     }
 }
@@ -102,7 +101,7 @@ struct CancelCommand: EndingCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Exclude downloads from resume; data is kept.",
         discussion: "EXAMPLE:\n  resumectl cancel https://example.org/image.iso")
-    static let word = "cancelled"
+    static let end = Job.State.cancelled as Job.State?
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
@@ -110,10 +109,6 @@ struct CancelCommand: EndingCommand {
     @Flag(help: "All downloads that are not done.")
     var all = false
 
-    func isMeant(_ job: Job) -> Bool { !job.state.isEnded }
-    func isOver(_ job: Job) -> Bool { job.state == .done || job.state == .cancelled }
-
-    func end(_ job: Job, on board: JobBoard) async throws { try await board.set([job.id], to: .cancelled) }
 }
 
 /// The command `resumectl forget`.
@@ -121,7 +116,7 @@ struct ForgetCommand: EndingCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Remove downloads from the list; data is kept.",
         discussion: "EXAMPLE:\n  resumectl forget --all")
-    static let word = "forgotten"
+    static let end: Job.State? = nil
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
@@ -132,27 +127,17 @@ struct ForgetCommand: EndingCommand {
     @Flag(help: "Print what would be forgotten, and forget nothing.")
     var dryRun = false
 
-    func isMeant(_ job: Job) -> Bool { job.state.isEnded }
-    func isOver(_ job: Job) -> Bool { false }
-
-    func end(_ job: Job, on board: JobBoard) async throws { try await board.forget([job.id]) }
 }
 
 /// A command that ends jobs which no process runs.
 protocol EndingCommand: ContextCommand {
-    /// What happened to a job.
-    static var word: String { get }
+    /// The state of a job afterwards, which makes it one that has ended; nil if an ended job is removed.
+    static var end: Job.State? { get }
     var storeOptions: StoreOptions { get }
     var jobs: JobArguments { get }
     var all: Bool { get }
     /// Whether nothing is changed.
     var dryRun: Bool { get }
-
-    /// Whether a job is meant by `--all`.
-    func isMeant(_ job: Job) -> Bool
-    /// Whether there is nothing to end.
-    func isOver(_ job: Job) -> Bool
-    func end(_ job: Job, on board: JobBoard) async throws
 }
 
 extension EndingCommand {
@@ -164,11 +149,12 @@ extension EndingCommand {
 
     func run(_ context: CommandContext) async throws {
         var running = 0
-        try await context.withStore(storeOptions.store) { store in
+        let word = Self.end?.rawValue ?? "forgotten"
+        try await context.withStore(storeOptions) { store in
             let board = try await store.openJobs()
             var chosen: [Job] = []
             if all {
-                try await board.forEach { if isMeant($0) { chosen.append($0) } }
+                try await board.forEach { if $0.state.isEnded == (Self.end == nil) { chosen.append($0) } }
             } else {
                 chosen = try await JobSelection(jobs.names).jobs(on: board, context)
             }
@@ -181,20 +167,24 @@ extension EndingCommand {
                     continue
                 }
                 defer { board.release(job.id) }
-                guard !isOver(job) else {
+                guard Self.end == nil || ![.done, Self.end].contains(job.state) else {
                     context.say("\(place): is \(job.state.rawValue), so there is nothing to do")
                     continue
                 }
                 guard !dryRun else {
-                    context.say("would be \(Self.word): \(place)")
+                    context.say("would be \(word): \(place)")
                     continue
                 }
-                try await end(job, on: board)
+                if let end = Self.end {
+                    try await board.set([job.id], to: end)
+                } else {
+                    try await board.forget([job.id])
+                }
                 // The key may be abbreviated.
                 let purge = "'resumectl purge \(ShellWord.quoted(name == job.key ? name : job.destination))'"
                 let kept = "\(ByteCount.text(job.receivedBytes)) are kept; \(purge) removes them"
                 // The store has nothing of a file that was delivered.
-                context.say("\(Self.word): \(place)\(job.receivedBytes > 0 && job.state != .done ? "; \(kept)" : "")")
+                context.say("\(word): \(place)\(job.receivedBytes > 0 && job.state != .done ? "; \(kept)" : "")")
             }
         }
         if running > 0 { throw CommandFailure(.refused) }

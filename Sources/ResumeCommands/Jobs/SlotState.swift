@@ -35,8 +35,9 @@ package struct SlotState: Sendable {
     ///   - perHost: How many of each host; nil for no limit.
     ///   - mostDelivered: How many small files may be waiting for their delivery.
     package init(count: Int, perHost: Int?, mostDelivered: Int) {
-        (self.count, self.perHost) = (count, perHost)
-        mostFiles = min(mostDelivered, Self.mostDelivered.files)
+        self.count = count
+        self.perHost = perHost
+        mostFiles = mostDelivered
     }
 
     /// Whether there are no jobs.

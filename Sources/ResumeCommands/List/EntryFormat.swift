@@ -4,35 +4,29 @@ internal import ResumeStore
 
 /// The line that `list --format` prints for each entry: a text with names of fields in braces.
 struct EntryFormat {
-    private enum Part {
-        case text(String)
-        case field(String)
-    }
-
     /// The names, as in `list --json`.
     static let fields = """
         contentCoding createdAt destination durableBytes etag goneAt inUse key lastModified lastUsedAt \
         pinned ranges receivedBytes resumable state suggestedFilename totalBytes url variant vary
         """.split(separator: " ").map(String.init)
 
-    private var parts: [Part] = []
+    /// The text before the first field.
+    private let start: String
+    private let parts: [(field: String, text: String)]
 
     /// Parses a format such as `{receivedBytes}\t{url}`; `\t`, `\n` and `\\` stand for a tab, a new line and a backslash.
     ///
     /// - Throws: `ValidationError` with the names if one is unknown.
     static func argument(_ text: String) throws -> EntryFormat {
-        var format = EntryFormat()
-        var rest = text[...]
-        while let brace = rest.firstIndex(of: "{") {
-            let field = String(rest[brace...].dropFirst().prefix { $0 != "}" })
-            guard let end = rest[brace...].firstIndex(of: "}"), fields.contains(field) else {
+        let pieces = text.split(separator: "{", omittingEmptySubsequences: false)
+        let parts = try pieces.dropFirst().map { piece in
+            let field = String(piece.prefix { $0 != "}" })
+            guard field.count < piece.count, fields.contains(field) else {
                 throw ValidationError("use names in braces, such as {url}; they are \(fields.joined(separator: ", "))")
             }
-            format.parts += [.text(unescaped(rest[..<brace])), .field(field)]
-            rest = rest[rest.index(after: end)...]
+            return (field, unescaped(piece.dropFirst(field.count + 1)))
         }
-        format.parts.append(.text(unescaped(rest)))
-        return format
+        return EntryFormat(start: unescaped(pieces[0]), parts: parts)
     }
 
     private static func unescaped(_ text: Substring) -> String {
@@ -42,13 +36,10 @@ struct EntryFormat {
     /// Returns the line of an entry; a field without a value is empty.
     func line(for entry: Entry) -> String {
         let members = Rendering.json(entry)
-        return parts.map { part in
-            switch part {
-            case .text(let text): return text
-            case .field(let name):
-                let value = members[name] ?? nil
-                return (value as? String).map(Printable.escaped) ?? value?.json ?? ""
-            }
-        }.joined()
+        return parts.reduce(into: start) { line, part in
+            let value = members[part.field] ?? nil
+            line += (value as? String).map(Printable.escaped) ?? value?.json ?? ""
+            line += part.text
+        }
     }
 }

@@ -51,8 +51,8 @@ struct EntryTable {
     /// Returns an entry on one line, with its whole key.
     private static func line(_ entry: Entry) -> String {
         let row = Row(entry)
-        let (state, received) = (Terminal.padded(row.state, to: 8), Terminal.padded(row.received, to: 28))
-        return "\(state)  \(received)  \(Terminal.padded(row.used + " ago", to: 12))  \(row.key)\(row.note)"
+        let used = Terminal.padded(row.text(.used) + " ago", to: 12)
+        return "\(row.text(.state, 8))  \(row.text(.received, 28))  \(used)  \(row.key)\(row.note)"
     }
 
     /// The number of entries and the sums of their bytes.
@@ -74,13 +74,15 @@ struct EntryTable {
         }
     }
 
+    /// A column before the URL.
+    private enum Column: String {
+        case state, received, used, destination
+        case percent = "%"
+    }
+
     /// The texts of one entry.
-    struct Row {
-        let state: String
-        let received: String
-        let percent: String
-        let used: String
-        let destination: String
+    private struct Row {
+        let texts: [Column: String]
         let key: String
         let note: String
 
@@ -91,43 +93,38 @@ struct EntryTable {
         ///   - isDecoded: Whether the URL is shown as people read it, instead of as it is written.
         init(_ entry: Entry, isDecoded: Bool = false) {
             let held = ByteCount.text(entry.receivedBytes)
-            state = entry.state.rawValue
-            percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
-            received = entry.totalBytes.map { [percent] in "\(held) of \(ByteCount.text($0)) (\(percent))" } ?? held
-            used = Rendering.age(entry.usedAt)
+            let percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
             let place = entry.destination.map { Printable.escaped(StandardOutput.shown($0)) }
-            destination = Terminal.shortened(place ?? "-", to: 30)
+            texts = [
+                .state: entry.state.rawValue, .percent: percent, .used: Rendering.age(entry.usedAt),
+                .received: entry.totalBytes.map { "\(held) of \(ByteCount.text($0)) (\(percent))" } ?? held,
+                .destination: Terminal.shortened(place ?? "-", to: 30),
+            ]
             let shown = DownloadURL.shownKey(entry.key)
             key = Printable.escaped(isDecoded ? ReadableURL.text(shown) : shown)
             note = Rendering.note(entry)
         }
+
+        /// Returns the text of a column with spaces after it.
+        func text(_ column: Column, _ width: Int = 0) -> String { Terminal.padded(texts[column] ?? "", to: width) }
     }
 
     /// The columns before the URL.
     private struct Layout {
-        typealias Column = (title: String, text: KeyPath<Row, String>)
-
         let columns: [(column: Column, width: Int)]
         let roomForURL: Int
 
         /// From the most to the least detailed.
-        private static var choices: [[Column]] {
-            let state: Column = ("STATE", \.state)
-            let received: Column = ("RECEIVED", \.received)
-            let percent: Column = ("%", \.percent)
-            let used: Column = ("USED", \.used)
-            let destination: Column = ("DESTINATION", \.destination)
-            return [
-                [state, received, used, destination], [state, received, used], [state, received], [state, percent],
-                [percent], [],
-            ]
-        }
+        private static let choices: [[Column]] = [
+            [.state, .received, .used, .destination], [.state, .received, .used], [.state, .received],
+            [.state, .percent], [.percent], [],
+        ]
 
         /// Returns the most detailed layout that leaves enough room for the URLs.
         static func best(for rows: [Row], width: Int) -> Layout {
             let layouts = choices.lazy.map { columns in
                 let sized = columns.map { column in
-                    (column, rows.reduce(column.title.count) { max($0, Terminal.columns($1[keyPath: column.text])) })
+                    (column, rows.reduce(column.rawValue.count) { max($0, Terminal.columns($1.text(column))) })
                 }
                 return Layout(columns: sized, roomForURL: width - sized.reduce(0) { $0 + $1.1 + 2 })
             }
@@ -136,15 +133,13 @@ struct EntryTable {
             } ?? Layout(columns: [], roomForURL: width)
         }
 
-        var header: String { line("URL") { $0.title } }
-
-        func line(_ row: Row) -> String {
-            let room = max(roomForURL - row.note.count, EntryTable.leastURL)
-            return line(Terminal.shortened(row.key, to: room) + row.note) { row[keyPath: $0.text] }
+        var header: String {
+            columns.map { Terminal.padded($0.column.rawValue.uppercased(), to: $0.width) + "  " }.joined() + "URL"
         }
 
-        private func line(_ last: String, _ text: (Column) -> String) -> String {
-            columns.map { Terminal.padded(text($0.column), to: $0.width) + "  " }.joined() + last
+        func line(_ row: Row) -> String {
+            let url = Terminal.shortened(row.key, to: max(roomForURL - row.note.count, EntryTable.leastURL))
+            return columns.map { row.text($0.column, $0.width) + "  " }.joined() + url + row.note
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ResumeFiles
 internal import ResumeStore
 
 /// The command `resumectl list`.
@@ -60,7 +61,7 @@ struct ListCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        let found = try await context.withExistingStore(storeOptions.store) { store in
+        let found = try await context.withExistingStore(storeOptions) { store in
             let count = try await show(store, context)
             return (count: count, isEmpty: try await store.totals().entries == 0)
         }
@@ -71,14 +72,14 @@ struct ListCommand: ContextCommand {
 
     /// Prints the chosen entries, and returns their number.
     private func show(_ store: DownloadStore, _ context: CommandContext) async throws -> Int {
-        let now = CurrentTime.milliseconds
+        let now = WallClock.milliseconds
         var table = EntryTable(width: context.outputWidth) { context.print($0) }
         var count = 0
         for try await entry in store.entries(matching: query) where conditions.select(entry, now: now) {
             if json {
                 context.print(Rendering.json(entry))
             } else if let format {
-                context.print(format.line(for: entry))
+                context.output(format.line(for: entry) + "\n")
             } else {
                 table.add(entry)
             }

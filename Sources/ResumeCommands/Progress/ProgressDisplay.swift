@@ -32,7 +32,8 @@ final class ProgressDisplay: Sendable {
         write: @escaping @Sendable (String) -> Void
     ) {
         shared = Mutex(Shared(state: state))
-        (self.size, self.interval) = (size, interval)
+        self.size = size
+        self.interval = interval
         self.write = write
     }
 

@@ -14,29 +14,31 @@ extension ProgressState {
         // The total of a single download is that download.
         let rows = size.height - (count > 1 ? 2 : 1)
         // Files that only wait for the disk are the first to be summed up.
-        let sorted = files.sorted { ($0.value.isSaving ? 1 : 0, $0.key) < ($1.value.isSaving ? 1 : 0, $1.key) }
-            .map(\.value)
-        let shown = sorted.prefix(sorted.count <= rows ? rows : max(rows - 1, 0))
-        var lines = FileTable(files: Array(shown), now: now, stallTimeout: stallTimeout).lines(width: width)
-        if shown.count < sorted.count, rows > 0 {
-            lines.append(Self.line(of: Array(sorted[shown.count...]), width: width))
-        }
+        let files = sorted.filter { !$0.isSaving } + sorted.filter(\.isSaving)
+        let shown = files.prefix(files.count <= rows ? rows : max(rows - 1, 0))
+        var lines = table(of: Array(shown), width: width)
+        if shown.count < files.count, rows > 0 { lines.append(Self.line(of: files[shown.count...], width: width)) }
         if count > 1 { lines.append(total(width: width)) }
         return lines
     }
 
+    /// The running downloads in the order in which they were given.
+    private var sorted: [File] { files.sorted { $0.key < $1.key }.map(\.value) }
+
     /// The lines for a log: the total, and what the first of the downloads that receive nothing waits for, or else what
     /// the first one does.
     package var report: [String] {
-        let table = FileTable(files: [], now: now, stallTimeout: stallTimeout)
-        let sorted = files.sorted { $0.key < $1.key }.map(\.value)
         let total = count > 1 ? [total(width: 200)] : []
-        guard let file = sorted.first(where: { table.words($0) != nil }) ?? sorted.first else { return total }
-        return count > 1 && table.words(file) == nil ? total : [table.plain(file)] + total
+        guard let file = sorted.first(where: { words($0) != nil }) ?? sorted.first else { return total }
+        let wait = words(file)?.long
+        if count > 1, wait == nil { return total }
+        let columns: [Column] = wait == nil ? [.percent, .bytes, .speed, .left] : [.percent]
+        let facts = [wait ?? ""] + columns.map { text(file, $0) }
+        return ["\(file.name): \(facts.filter { !$0.isEmpty }.joined(separator: ", "))"] + total
     }
 
     /// Returns one line for files that do not fit.
-    private static func line(of files: [File], width: Int) -> String {
+    private static func line(of files: ArraySlice<File>, width: Int) -> String {
         let received = ByteCount.text(files.reduce(Int64(0)) { $0.addingSaturating($1.received) })
         let rates = files.compactMap(\.meter.rate)
         let rate = rates.isEmpty ? "" : "  \(ByteCount.text(rates.reduce(0) { $0.addingSaturating($1) }))/s"
@@ -67,16 +69,12 @@ extension ProgressState {
         let slots = waiting > 0 ? "  \(waiting) waiting for a slot" : ""
         let received = "  \(ByteCount.text(self.received))"
         // In a narrow terminal, the time left is more useful than the bytes.
-        let times = left.map { ["\(long)\($0)", "\(short)\(percent)\($0)"] } ?? []
-        let rest = "\(speed)\(left ?? "")"
-        return Self.fitting(
-            [
-                "\(long)\(received)\(bytes)\(rest)\(slots)", "\(long)\(received)\(bytes)\(rest)",
-                "\(long)\(received)\(rest)",
-            ] + times + [
-                "\(long)\(received)\(speed)", "\(long)\(received)", long, "\(short)\(percent)", short,
-                "\(done)/\(count)",
-            ], width)
+        let times = left.map { [[long, $0], [short, percent, $0]] } ?? []
+        let rest = speed + (left ?? "")
+        let texts =
+            [[long, received, bytes, rest, slots], [long, received, bytes, rest], [long, received, rest]] + times
+            + [[long, received, speed], [long, received], [long], [short, percent], [short], ["\(done)/\(count)"]]
+        return Self.fitting(texts.map { $0.joined() }, width)
     }
 
     /// Returns the first text that fits, or else the beginning of the last one.
@@ -90,10 +88,7 @@ extension ProgressState.File {
 }
 
 /// The lines of running downloads, in columns.
-private struct FileTable {
-    let files: [ProgressState.File]
-    let now: ContinuousClock.Instant
-    let stallTimeout: Duration
+extension ProgressState {
     /// The time without bytes after which a line says so.
     private static let silence: Duration = .seconds(5)
 
@@ -117,7 +112,7 @@ private struct FileTable {
     private static let usualName = 40
     private static let gap = "  "
 
-    func lines(width: Int) -> [String] {
+    private func table(of files: [File], width: Int) -> [String] {
         for columns in Self.layouts {
             let sized = columns.map { column in
                 (column, files.reduce(column.least) { max($0, text($1, column).utf8.count) })
@@ -133,11 +128,9 @@ private struct FileTable {
         return files.map { narrow($0, width: width) }
     }
 
-    private func line(
-        _ file: ProgressState.File, name: Int, columns: [(Column, Int)], bar: Int, width: Int
-    ) -> String {
+    private func line(_ file: File, name: Int, columns: [(Column, Int)], bar: Int, width: Int) -> String {
         let start = Terminal.padded(Terminal.shortened(file.name, to: name), to: name)
-        if let words = words(file) {
+        if let words = words(file)?.long {
             let percent = text(file, .percent)
             let known = percent.isEmpty ? words : "\(percent), \(words)"
             return start + Self.gap + Terminal.cut(known, to: width - name - Self.gap.count)
@@ -147,24 +140,25 @@ private struct FileTable {
             let text = text(file, column)
             return String(repeating: " ", count: max(width - text.utf8.count, 0)) + text
         }
-        return trimmed(([start] + cells).joined(separator: Self.gap))
+        let line = ([start] + cells).joined(separator: Self.gap)
+        return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
     }
 
     /// Returns the line in a terminal that has room for the name and one fact.
-    private func narrow(_ file: ProgressState.File, width: Int) -> String {
-        let fact = word(file) ?? (file.total == nil ? ByteCount.text(file.received) : text(file, .percent))
+    private func narrow(_ file: File, width: Int) -> String {
+        let fact = words(file)?.short ?? (file.total == nil ? ByteCount.text(file.received) : text(file, .percent))
         let room = width - fact.utf8.count - Self.gap.count
         guard room > 0 else { return Terminal.cut(fact, to: width) }
         return Terminal.padded(Terminal.shortened(file.name, to: room), to: room) + Self.gap + fact
     }
 
-    private func graph(_ file: ProgressState.File, _ width: Int) -> String {
+    private func graph(_ file: File, _ width: Int) -> String {
         guard let total = file.total, total > 0 else { return String(repeating: " ", count: width) }
         let filled = Int(min(Double(file.received) / Double(total), 1) * Double(width - 2))
         return "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: width - 2 - filled) + "]"
     }
 
-    private func text(_ file: ProgressState.File, _ column: Column) -> String {
+    private func text(_ file: File, _ column: Column) -> String {
         let received = ByteCount.text(file.received)
         switch column {
         case .bar: return ""
@@ -179,51 +173,27 @@ private struct FileTable {
     }
 
     /// Says what a download does if it does not receive bytes.
-    func words(_ file: ProgressState.File) -> String? {
+    private func words(_ file: File) -> (short: String, long: String)? {
         switch file.phase {
-        case .receiving: return silence(file, "no data")
-        case .connecting: return silence(file, "no response") ?? "connecting"
-        case .waiting: return "waiting for another download of it"
-        case .saving: return "saving to disk"
+        case .receiving: return silence(file, "no data").map { ("no data", $0) }
+        case .connecting: return ("starting", silence(file, "no response") ?? "connecting")
+        case .waiting: return ("waiting", "waiting for another download of it")
+        case .saving: return ("saving", "saving to disk")
         case .retrying(let why, let time):
             let seconds = (time - now).components.seconds
             let clock = seconds >= 60 ? ", at \(WallClock.text(afterSeconds: seconds))" : ""
-            return "retrying\(seconds > 0 ? " in \(TimeSpan.text(seconds))\(clock)" : ""): \(Printable.escaped(why))"
+            let wait = seconds > 0 ? " in \(TimeSpan.text(seconds))\(clock)" : ""
+            return ("retrying", "retrying\(wait): \(Printable.escaped(why))")
         }
     }
 
     /// Says for how long nothing has been received, and when that ends the connection.
-    private func silence(_ file: ProgressState.File, _ what: String) -> String? {
+    private func silence(_ file: File, _ what: String) -> String? {
         guard let heard = file.heard else { return nil }
         let time = now - heard
         guard time >= Self.silence else { return nil }
         let left = (stallTimeout - time).components.seconds
         let next = left > 0 ? ", retry in \(TimeSpan.text(left))" : ""
         return "\(what) for \(TimeSpan.text(time.components.seconds))\(next)"
-    }
-
-    /// Returns the line for a log.
-    func plain(_ file: ProgressState.File) -> String {
-        let facts =
-            [words(file)]
-            + (words(file) == nil ? [.percent, .bytes, .speed, .left] : [.percent]).map { text(file, $0) }
-        return "\(file.name): \(facts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ", "))"
-    }
-
-    /// Says the same in one word.
-    private func word(_ file: ProgressState.File) -> String? {
-        switch file.phase {
-        case .receiving: silence(file, "no data") == nil ? nil : "no data"
-        case .connecting: "starting"
-        case .waiting: "waiting"
-        case .saving: "saving"
-        case .retrying: "retrying"
-        }
-    }
-
-    private func trimmed(_ line: String) -> String {
-        var line = line[...]
-        while line.last == " " { line.removeLast() }
-        return String(line)
     }
 }

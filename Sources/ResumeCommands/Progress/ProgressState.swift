@@ -93,12 +93,17 @@ package struct ProgressState {
             file.phase = .receiving
             file.total = total
         case .restarted(_, let total):
-            (file.phase, file.received, file.total) = (.receiving, 0, total)
+            file.phase = .receiving
+            file.received = 0
+            file.total = total
         case .resumed(let offset, let total):
-            (file.phase, file.received, file.total) = (.receiving, max(file.received, offset), total)
+            file.phase = .receiving
+            file.received = max(file.received, offset)
+            file.total = total
         case .progress(let received, let total):
             file.fetched = file.fetched.addingSaturating(max(received - file.received, 0))
-            (file.received, file.total) = (received, total)
+            file.received = received
+            file.total = total
             file.phase = total == received ? .saving : .receiving
         case .finished(let result):
             done += 1

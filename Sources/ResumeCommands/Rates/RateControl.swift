@@ -6,13 +6,12 @@ internal import Synchronization
 final class RateControl: Sendable {
     private struct State {
         var total: RatePlan?
-        /// The limit of each download, as set while they run; nil if it was not set.
+        /// The limit of each download that replaces its own one; nil if there is none.
         var each: RatePlan?
         /// The limit of each running download, and what it was started with.
         var downloads: [Int64: (limiter: RateLimiter, usual: Int64?)] = [:]
     }
 
-    private let each: RatePlan?
     private let overall: RateLimiter
     private let state: Mutex<State>
     /// The files that `resumectl set` writes; nil without a store.
@@ -25,11 +24,10 @@ final class RateControl: Sendable {
     ///   - total: The limit of all downloads together.
     ///   - store: The path of the store; nil if there is none.
     init(each: RatePlan?, total: RatePlan?, store: String?) {
-        // A constant one belongs to the request, and is recorded with its job.
-        self.each = each?.constant == nil ? each : nil
         files = Mutex(store.map { (RateFile(.each, in: $0), RateFile(.total, in: $0)) })
         overall = RateLimiter(bytesPerSecond: total?.rate(at: Self.minute))
-        state = Mutex(State(total: total))
+        // A constant one belongs to the request, and is recorded with its job.
+        state = Mutex(State(total: total, each: each?.constant == nil ? each : nil))
     }
 
     /// Takes over the limit of a download, which may be changed while it runs.
@@ -75,8 +73,7 @@ final class RateControl: Sendable {
 
     /// Returns the limit of a download that was started with one.
     private func rate(_ usual: Int64?, _ state: State, at minute: Int) -> Int64? {
-        if let changed = state.each { return changed.rate(at: minute) }
-        return each.map { $0.rate(at: minute) } ?? usual
+        state.each.map { $0.rate(at: minute) } ?? usual
     }
 
     /// Minutes since midnight, local time.

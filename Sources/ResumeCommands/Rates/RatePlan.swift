@@ -1,7 +1,9 @@
 internal import ArgumentParser
 
 /// A limit in bytes per second that may depend on the time of day: `2M`, `08:00-18:00=1M` or `08:00-18:00=1M,10M`.
-package struct RatePlan: Sendable, Equatable {
+package struct RatePlan: Sendable, Equatable, TypedValue {
+    static let name = "rate"
+
     private struct Window: Equatable {
         /// In minutes since midnight.
         var start: Int
@@ -28,22 +30,19 @@ package struct RatePlan: Sendable, Equatable {
         self.text = text
         if text == "none" { return }
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard let value = sides.last, let rate = try? ByteCount.rate(value), rate.bytes > 0 else { return nil }
-            if sides.count == 1 {
-                guard usual == nil else { return nil }
+            let match = part.wholeMatch(of: /([^-=]*)-([^-=]*)=(.*)/)
+            guard let rate = try? ByteCount.rate(String(match?.3 ?? part)), rate.bytes > 0 else { return nil }
+            if let match {
+                guard let start = Self.minute(match.1), let end = Self.minute(match.2), start != end else { return nil }
+                windows.append(Window(start: start, end: end, rate: rate.bytes))
+            } else if usual == nil {
                 usual = rate.bytes
-                continue
+            } else {
+                return nil
             }
-            let times = sides[0].split(separator: "-", omittingEmptySubsequences: false).map(Self.minute)
-            guard times.count == 2, let start = times[0], let end = times[1], start != end else { return nil }
-            windows.append(Window(start: start, end: end, rate: rate.bytes))
         }
     }
 
-    /// Parses the value of an option.
-    ///
-    /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> RatePlan {
         try RatePlan(text).orRefuse(
             "\(ByteCount.acceptedRates), which may be for a time of day, such as 08:00-18:00=1M")
@@ -57,10 +56,9 @@ package struct RatePlan: Sendable, Equatable {
 
     /// Parses `HH:MM`; 24:00 is the end of a day.
     private static func minute(_ text: Substring) -> Int? {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ (1...2).contains($0.count) }), let hour = UInt8(parts[0]),
-            let minute = UInt8(parts[1]), hour < 24 && minute < 60 || hour == 24 && minute == 0
+        guard let match = text.wholeMatch(of: /(\d\d?):(\d\d?)/), let hour = Int(match.1), let minute = Int(match.2),
+            hour < 24 && minute < 60 || hour == 24 && minute == 0
         else { return nil }
-        return Int(hour) * 60 + Int(minute)
+        return hour * 60 + minute
     }
 }

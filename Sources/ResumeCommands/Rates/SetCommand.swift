@@ -22,15 +22,10 @@ struct SetCommand: ContextCommand {
               resumectl set --limit-rate none
             """)
 
-    @Option(
-        parsing: .unconditional, help: .value("rate", "Bytes per second for each download, or none."),
-        transform: RatePlan.argument)
+    @Option(typed: "Bytes per second for each download, or none.")
     var limitRate: RatePlan?
 
-    @Option(
-        parsing: .unconditional,
-        help: .value("rate", "Bytes per second for all downloads of a process together, or none."),
-        transform: RatePlan.argument)
+    @Option(typed: "Bytes per second for all downloads of a process together, or none.")
     var totalRate: RatePlan?
 
     @OptionGroup var storeOptions: StoreOptions
@@ -43,7 +38,7 @@ struct SetCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         // Only in a store. Jobs are counted first: with the new limit, one may end at once.
-        let running = try await context.withStore(storeOptions.store) { store in
+        let running = try await context.withStore(storeOptions) { store in
             let running = try await Self.running(in: store)
             if let limitRate { try Self.write(limitRate, as: .each, in: store.path) }
             if let totalRate { try Self.write(totalRate, as: .total, in: store.path) }

@@ -32,9 +32,6 @@ extension HeaderLine {
 extension HTTPFields {
     /// Returns these fields and others, which replace those of the same names.
     func replaced(by others: HTTPFields) -> HTTPFields {
-        var all = HTTPFields()
-        for field in self where others[field.name] == nil { all.append(field) }
-        for field in others { all.append(field) }
-        return all
+        filter { others[$0.name] == nil } + others
     }
 }

@@ -19,11 +19,10 @@ struct ProgramOptions: ParsableArguments {
     var usesShell = false
 
     func validate() throws {
-        for (name, text) in [("renew", renewCommand), ("auth", authCommand)]
-        where text?.allSatisfy(\.isWhitespace) == true {
-            throw ValidationError("--\(name)-command requires a program")
+        let programs = [("renew-command", renewCommand), ("auth-command", authCommand), ("on-complete", onComplete)]
+        for (name, text) in programs {
+            try refuse(text?.allSatisfy(\.isWhitespace) == true, "--\(name) requires a program")
         }
-        try refuse(onComplete?.allSatisfy(\.isWhitespace) == true, "--on-complete requires a program")
     }
 
     /// What a job asks for again when it is continued, so that no file is done without its program.

@@ -32,7 +32,8 @@ final class Programs: Sendable {
         guard let auth, request.headerFields[.authorization] == nil, request.url.credentials == nil else { return }
         let url = request.url
         let fields = try await fields(auth, for: url)
-        let (own, renew) = (request.headerFields, request.refresh)
+        let own = request.headerFields
+        let renew = request.refresh
         request.headerFields = own.replaced(by: fields)
         request.secretHeaderFields.formUnion(fields.map(\.name))
         request.refresh = { [self] refusal in
@@ -51,7 +52,7 @@ final class Programs: Sendable {
     private func fields(_ auth: [String], for url: DownloadURL) async throws -> HTTPFields {
         while true {
             let task = known.withLock { known in
-                let task = known[url.origin] ?? Task { try await Self.fields(auth, for: url, status: nil) }
+                let task = known[url.origin] ?? Task { try await Self.fields(auth, for: url) }
                 known[url.origin] = task
                 return task
             }
@@ -84,7 +85,9 @@ final class Programs: Sendable {
         guard let completion else { return false }
         let program = ChildProgram(
             completion, option: Self.completionOption,
-            environment: [.path: path, .url: request.url.redacted, .key: request.storeKey])
+            environment: [
+                "RESUMECTL_PATH": path, "RESUMECTL_URL": request.url.redacted, "RESUMECTL_KEY": request.storeKey,
+            ])
         do {
             _ = try await program.output(toErrors: true)
             return true
@@ -96,13 +99,13 @@ final class Programs: Sendable {
         }
     }
 
-    private static func fields(_ words: [String], for url: DownloadURL, status: Int?) async throws -> HTTPFields {
+    private static func fields(_ words: [String], for url: DownloadURL, status: Int? = nil) async throws -> HTTPFields {
         // The protocol of git's credential helpers.
         let path = url.requestTarget.prefix { $0 != "?" }.dropFirst()
         let input = "protocol=\(url.scheme)\nhost=\(url.authority)\npath=\(path)\n\n"
         let program = ChildProgram(
             words, option: "--auth-command",
-            environment: [.url: url.redacted, .status: status.map { "\($0)" } ?? ""],
+            environment: ["RESUMECTL_URL": url.redacted, "RESUMECTL_STATUS": status.map { "\($0)" } ?? ""],
             input: input)
         return try fields(in: try await program.output())
     }

@@ -2,24 +2,12 @@ internal import ResumeHTTP
 
 /// An option that is set in the configuration file or in the environment.
 struct Setting {
-    /// Where it is set.
-    enum Source {
-        case file(path: String, line: Int)
-        case variable(String)
-
-        var text: String {
-            switch self {
-            case .file(let path, let line): "\(Printable.escaped(path)), line \(line)"
-            case .variable(let name): name
-            }
-        }
-    }
-
     /// The name of the option without dashes.
     var name: String
     /// As it was written; empty for a flag.
     var value: String
-    var source: Source
+    /// The variable, or the line of the file.
+    var source: String
 
     /// The options that concern one download or contain secrets that would be sent to any server.
     static let excluded = Set(
@@ -44,8 +32,7 @@ struct Setting {
     func problem(_ options: CommandShape) -> String? {
         guard let takesValue = options.takesValue("--\(name)"), !Self.excluded.contains(name) else {
             if Self.excluded.contains(name) { return "\(name) concerns one download and cannot be set here" }
-            let names = options.longNames.map { String($0.dropFirst(2)) }
-            let advice = Suggestion.name(for: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+            let advice = Suggestion.name(for: name, among: options.longNames).map { "; did you mean '\($0)'?" } ?? ""
             let isPlain = name.utf8.count <= 40 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") }
             return "there is no option \(isPlain ? "'\(name)'" : "of this name")\(advice)"
         }

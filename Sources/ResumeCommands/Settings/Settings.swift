@@ -34,11 +34,11 @@ struct Settings {
         var settings = try file.map(Self.settings) ?? []
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
             let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
-            settings.append(Setting(name: option, value: value, source: .variable(name)))
+            settings.append(Setting(name: option, value: value, source: name))
         }
         for setting in settings {
             guard let problem = setting.problem(options) else { continue }
-            throw CommandFailure(.usage, "\(setting.source.text): \(problem)")
+            throw CommandFailure(.usage, "\(setting.source): \(problem)")
         }
         let home = context.environment["HOME"] ?? ""
         for index in settings.indices where settings[index].value.hasPrefix("~/") && !home.isEmpty {
@@ -63,7 +63,7 @@ struct Settings {
     static func builtIn(_ root: any ParsableCommand.Type) -> [String: String] {
         options(root).arguments.reduce(into: [:]) { values, option in
             guard let name = option.texts.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
-            guard let value = option.defaultValue, !Setting.excluded.contains(String(name)) else { return }
+            guard let value = option.valueIfUnset, !Setting.excluded.contains(String(name)) else { return }
             values[String(name)] = value
         }
     }
@@ -81,16 +81,13 @@ struct Settings {
     static func path(_ environment: [String: String]) throws(CommandFailure) -> String? {
         if let path = environment["\(prefix)CONFIG"] {
             guard path.isEmpty || (unsafe access(path, F_OK)) == 0 else {
-                let failure = InputFile.failure(Printable.escaped(path), errno)
+                let failure = InputFile.failure(path, errno)
                 throw CommandFailure(failure.status, "\(prefix)CONFIG: \(failure.message)")
             }
             return path.isEmpty ? nil : path
         }
-        let folder =
-            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            ?? environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config" }
-        guard let path = folder.map({ "\($0)/resumectl/config" }), unsafe access(path, F_OK) == 0 else { return nil }
-        return path
+        let folder = environment.folder("XDG_CONFIG_HOME", inHome: ".config")
+        return folder.map { "\($0)/resumectl/config" }.flatMap { unsafe access($0, F_OK) == 0 ? $0 : nil }
     }
 
     private static func settings(in path: String) throws(CommandFailure) -> [Setting] {
@@ -99,23 +96,17 @@ struct Settings {
         guard file.isOwn else {
             throw CommandFailure(
                 .usage,
-                "\(Printable.escaped(path)) belongs to another user or can be changed by others. Run 'chmod go-w "
+                "\(path) belongs to another user or can be changed by others. Run 'chmod go-w "
                     + "\(ShellWord.quoted(path))', or name another file with \(prefix)CONFIG.")
         }
         var settings: [Setting] = []
         for line in try file.next(most: .max, until: { false }) {
-            let source = Setting.Source.file(path: path, line: line.number)
-            guard let text = line.text else { throw CommandFailure(.usage, "\(source.text): not in UTF-8") }
-            let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { side in
-                    var side = side.drop(while: \.isWhitespace)
-                    while side.last?.isWhitespace == true { side.removeLast() }
-                    return side
-                }
-            var value = sides.count > 1 ? sides[1] : ""
+            let source = "\(Printable.escaped(path)), line \(line.number)"
+            guard let text = line.text else { throw CommandFailure(.usage, "\(source): not in UTF-8") }
+            guard let parts = text.wholeMatch(of: /(?s)(?:--)?([^=]*?)\s*(?:=\s*(.*))?/) else { continue }
+            var value = parts.2 ?? ""
             if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") { value = value.dropFirst().dropLast() }
-            settings.append(
-                Setting(name: String(sides[0].trimmingPrefix("--")), value: String(value), source: source))
+            settings.append(Setting(name: String(parts.1), value: String(value), source: source))
         }
         return settings
     }
@@ -149,8 +140,8 @@ struct Settings {
                 _ = try root.parseAsRoot([name] + least + setting.arguments(options))
             } catch {
                 let message = root.message(for: error)
-                let line = Printable.escaped(message.split(separator: "\n").first.map(String.init) ?? "")
-                throw CommandFailure(.usage, "\(setting.source.text): \(line)")
+                let line = message.prefix { $0 != "\n" }
+                throw CommandFailure(.usage, "\(setting.source): \(line)")
             }
         }
         return result
@@ -158,21 +149,21 @@ struct Settings {
 
     /// Whether a setting is left out because of an option of the command line that it cannot be combined with.
     private static func yields(_ name: String, to given: [String: String]) -> Bool {
-        // A default must not change where a script writes.
-        if name == "directory" { return given["--output"] != nil || given["-o"] != nil }
-        return (rivals[name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
+        (rivals[name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
     }
 
-    private static let rivals = [
-        "cacert": "--insecure -k",
-        "insecure": "--cacert",
-        "ipv4": "--ipv6 -6",
-        "ipv6": "--ipv4 -4",
-        "skip-existing": "--restart --sha256 --sha512 --checksum --checksums --output -o",
-        "auto-rename": "--remote-header-name -J --overwrite",
-        "overwrite": "--auto-rename --skip-existing",
-        "remote-header-name": "--auto-rename --output -o",
-        "connections": "--per-host",
-        "per-host": "--connections",
-    ]
+    /// A default must not change where a script writes either.
+    private static let rivals: WordTable = """
+        cacert: --insecure -k
+        insecure: --cacert
+        ipv4: --ipv6 -6
+        ipv6: --ipv4 -4
+        directory: --output -o
+        skip-existing: --restart --sha256 --sha512 --checksum --checksums --output -o
+        auto-rename: --remote-header-name -J --overwrite
+        overwrite: --auto-rename --skip-existing
+        remote-header-name: --auto-rename --output -o
+        connections: --per-host
+        per-host: --connections
+        """
 }

@@ -31,14 +31,14 @@ struct EntryConditions: ParsableArguments {
     @Option(help: .value("glob", "Only entries whose key or URL matches; * and ? are wildcards."))
     var match: Glob?
 
-    @Option(
-        parsing: .unconditional, help: .value("time", "Only entries not used for this long, such as 12h or 7d."),
-        transform: TimeSpan.argument)
+    @Option(typed: "Only entries not used for this long, such as 12h or 7d.")
     var olderThan: TimeSpan?
 
     /// Whether an entry meets the conditions.
     func select(_ entry: Entry, now: Int64) -> Bool {
-        (match?.matches(entry) ?? true) && (olderThan.map { entry.isUnused(for: $0, now: now) } ?? true)
+        let isMatch = match.map { $0.matches(entry.key) || $0.matches(entry.url) } ?? true
+        // A time span is not negative, so this cannot overflow, whatever the row contains.
+        return isMatch && olderThan.map { entry.usedAt < now - $0.milliseconds } ?? true
     }
 }
 

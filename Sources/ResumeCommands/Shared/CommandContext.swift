@@ -13,10 +13,8 @@ package struct CommandContext: Sendable {
     package var errors: @Sendable (String) -> Void
     /// The environment variables.
     package var environment: [String: String]
-    /// The system's description of the last failed write of results; nil if there was none.
-    package var outputFailure: @Sendable () -> String?
-    /// Whether nothing reads standard output any more.
-    package var isOutputClosed: @Sendable () -> Bool = { false }
+    /// The error number of a failed write of results; `EPIPE` if nothing reads them any more, 0 if none failed.
+    var outputError: @Sendable () -> Int32 = { 0 }
     /// Whether a folder ignores the case of names.
     package var ignoresCase: @Sendable (_ folder: String) -> Bool = {
         (try? Folder($0, followsLinks: true).ignoresCase) ?? false
@@ -36,9 +34,8 @@ package struct CommandContext: Sendable {
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
         environment: [String: String], terminalSize: @escaping @Sendable () -> TerminalSize? = { nil },
         outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
-        bytes: (@Sendable ([UInt8]) -> Int32)? = nil, outputFailure: @escaping @Sendable () -> String? = { nil }
+        bytes: (@Sendable ([UInt8]) -> Int32)? = nil
     ) {
-        self.outputFailure = outputFailure
         self.output = output
         self.bytes =
             bytes ?? {
@@ -54,32 +51,27 @@ package struct CommandContext: Sendable {
 
     /// Makes a context with the process's own streams and environment.
     package static func process(environment: [String: String]) -> CommandContext {
-        let failure = OutputFailure()
+        let failure = Mutex<Int32>(0)
         let canAsk = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         var context = CommandContext(
             output: { text in
-                let number = Self.write(text, to: STDOUT_FILENO)
+                let number = put(text.utf8, to: STDOUT_FILENO)
                 // It is no failure if a reader such as `head` closes the pipe.
-                if number == EPIPE {
-                    failure.isClosed.store(true, ordering: .relaxed)
-                } else if number != 0 {
-                    failure.number.store(number, ordering: .relaxed)
-                }
-            }, errors: { _ = Self.write($0, to: STDERR_FILENO) },
+                failure.withLock { if number != 0, $0 == 0 || $0 == EPIPE { $0 = number } }
+            }, errors: { _ = put($0.utf8, to: STDERR_FILENO) },
             environment: environment,
             // A terminal that can only print lines has a width, but no lines can be replaced.
-            terminalSize: { environment["TERM"] == "dumb" ? nil : Self.size(of: STDERR_FILENO) },
-            outputWidth: Self.size(of: STDOUT_FILENO)?.width,
-            confirm: canAsk ? Self.isConfirmed : nil,
-            bytes: { bytes in unsafe bytes.withUnsafeBytes { unsafe Self.write($0, to: STDOUT_FILENO) } },
-            outputFailure: { failure.text })
-        context.isOutputClosed = { failure.isClosed.load(ordering: .relaxed) }
+            terminalSize: { environment["TERM"] == "dumb" ? nil : size(of: STDERR_FILENO) },
+            outputWidth: size(of: STDOUT_FILENO)?.width,
+            confirm: canAsk ? isConfirmed : nil,
+            bytes: { put($0, to: STDOUT_FILENO) })
+        context.outputError = { failure.withLock { $0 } }
         return context
     }
 
     /// Asks a question in the terminal; the end of the input means no.
     @Sendable private static func isConfirmed(_ question: String) -> Bool {
-        _ = write("\(question) [y/N] ", to: STDERR_FILENO)
+        _ = put("\(question) [y/N] ".utf8, to: STDERR_FILENO)
         return ["y", "yes"].contains(readLine()?.lowercased())
     }
 
@@ -104,7 +96,8 @@ package struct CommandContext: Sendable {
             guard text.contains("'resumectl "), !text.hasPrefix("{") else { return text }
             return text.replacing(/'resumectl (?!help|config|completions)[a-z]+/) { "\($0.output)\(option)" }
         }
-        (output, errors) = ({ [output] in output(named($0)) }, { [errors] in errors(named($0)) })
+        output = { [output] in output(named($0)) }
+        errors = { [errors] in errors(named($0)) }
     }
 
     /// The value of --store in the arguments; nil if it is not there.
@@ -115,33 +108,29 @@ package struct CommandContext: Sendable {
         return options.indices.contains(index + 1) ? options[index + 1] : nil
     }
 
-    /// Prints a line of results.
-    func print(_ line: String) { output(line + "\n") }
+    /// Prints a line of results, in which nothing can control a terminal.
+    func print(_ line: String) { output(Printable.escaped(line) + "\n") }
 
     /// Prints an object of results.
     func print(_ object: JSONObject) { output(object.json + "\n") }
 
     /// Prints a text for people on standard output; in a terminal, it is broken between words.
-    func printText(_ text: String) { print(outputWidth.map { Terminal.wrapped(text, to: $0) } ?? text) }
+    func printText(_ text: String) { output((outputWidth.map { Terminal.wrapped(text, to: $0) } ?? text) + "\n") }
 
-    /// Prints a message on standard error; in a terminal, it is broken between words.
+    /// Prints a message on standard error, in which nothing can control a terminal; there, it is broken between words.
     func say(_ line: String) {
+        let line = Printable.escaped(line)
         errors((terminalSize().map { Terminal.wrapped(line, to: $0.width) } ?? line) + "\n")
     }
 
     /// - Returns: 0, or the error number of a failed write, which must not end a download.
-    private static func write(_ text: String, to descriptor: Int32) -> Int32 {
-        var text = text
-        return text.withUTF8 { unsafe write(UnsafeRawBufferPointer($0), to: descriptor) }
-    }
-
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
-        var rest = unsafe bytes
-        while rest.count > 0 {
-            let count = unsafe systemWrite(descriptor, rest.baseAddress, rest.count)
+    static func put(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32 {
+        var rest = Array(bytes)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return count < 0 ? errno : EIO }
-            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            rest = rest.dropFirst(count)
         }
         return 0
     }
@@ -162,13 +151,10 @@ package struct CommandContext: Sendable {
             }
             return path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         }
-        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
         #if os(macOS)
-        let cache: String? = home.map { "\($0)/Library/Caches" }
+        let cache = environment.folder(nil, inHome: "Library/Caches")
         #else
-        let cache =
-            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            ?? home.map { "\($0)/.cache" }
+        let cache = environment.folder("XDG_CACHE_HOME", inHome: ".cache")
         #endif
         guard let cache else {
             throw CommandFailure(
@@ -181,12 +167,12 @@ package struct CommandContext: Sendable {
     ///
     /// - Returns: The result of the body; nil if the store does not exist yet.
     func withExistingStore<Result>(
-        _ option: String?, limits: StoreOptions? = nil,
+        _ options: StoreOptions,
         configuring: (inout DownloadStore.Configuration) -> Void = { _ in },
         _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result? {
         do {
-            return try await withStore(option, limits: limits, configuring: configuring, body)
+            return try await withStore(options, configuring: configuring, body)
         } catch let error as StoreError where error.code == .noStore {
             return nil
         }
@@ -197,13 +183,13 @@ package struct CommandContext: Sendable {
 
     /// Opens the store and closes it after the body, even if that throws.
     func withStore<Result>(
-        _ option: String?, creating: Bool = false, limits: StoreOptions? = nil,
+        _ options: StoreOptions, creating: Bool = false,
         configuring: (inout DownloadStore.Configuration) -> Void = { _ in },
         _ body: (DownloadStore) async throws -> Result
     ) async throws -> Result {
         var configuration = DownloadStore.Configuration()
-        configuration.maximumSize = limits?.storeMaxSize?.bytes ?? configuration.maximumSize
-        configuration.maximumAge = limits?.storeMaxAge?.duration ?? configuration.maximumAge
+        configuration.maximumSize = options.storeMaxSize?.bytes ?? configuration.maximumSize
+        configuration.maximumAge = options.storeMaxAge?.duration ?? configuration.maximumAge
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
         let told = Atomic<Int64>(0)
@@ -213,7 +199,7 @@ package struct CommandContext: Sendable {
             say("converting the store to a newer format: \(converted) of \(entries) entries")
         }
         configuring(&configuration)
-        let path = try storePath(option)
+        let path = try storePath(options.store)
         let store: DownloadStore
         do {
             store = try await DownloadStore.open(at: path, creating: creating, configuration: configuration)
@@ -231,16 +217,10 @@ package struct CommandContext: Sendable {
     }
 }
 
-/// The last error of writing to standard output.
-private final class OutputFailure: Sendable {
-    let number = Atomic<Int32>(0)
-    let isClosed = Atomic(false)
-
-    var text: String? {
-        let number = number.load(ordering: .relaxed)
-        return number == 0 ? nil : SystemError.reason(number)
+extension [String: String] {
+    /// Returns the folder that a variable names with an absolute path, or else one in the user's home.
+    func folder(_ variable: String?, inHome name: String) -> String? {
+        if let path = variable.flatMap({ self[$0] }), path.hasPrefix("/") { return path }
+        return self["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/\(name)" }
     }
 }
-
-/// `write(2)`, under a name that a method called `write` does not hide.
-private let systemWrite: @Sendable (Int32, UnsafeRawPointer?, Int) -> Int = { unsafe write($0, $1, $2) }

@@ -2,40 +2,27 @@ internal import ResumeHTTP
 internal import ResumeStore
 
 extension DownloadStore {
-    /// Returns the entry that a user names by its key or a URL.
-    func entry(named name: String, _ context: CommandContext) async throws -> Entry {
-        if let entry = try await entry(for: name) { return entry }
-        if let url = try? TypedURL.parse(name) {
-            if let entry = try await entry(for: url.redacted) { return entry }
-            // Entries with a custom key can also be named by their URL.
-            if let entry = try await entries(withURL: url.redacted).first { return entry }
-        }
-        throw StoreError(
-            .noEntry, "there is no entry \(context.shown(name))",
-            advice: "Run 'resumectl list' to show all entries.")
-    }
-}
-
-extension DownloadStore {
     /// Returns the entry that a user names by its key, a URL, its destination or a part of these.
     ///
     /// - Throws: ``CommandFailure`` with the candidates if a part belongs to several entries.
     func entry(matching text: String, _ context: CommandContext) async throws -> Entry {
-        let missing: StoreError
-        do {
-            return try await entry(named: text, context)
-        } catch let error as StoreError where error.code == .noEntry {
-            missing = error
+        if let entry = try await entry(for: text) { return entry }
+        if let url = try? TypedURL.parse(text) {
+            if let entry = try await entry(for: url.redacted) { return entry }
+            // Entries with a custom key can also be named by their URL.
+            if let entry = try await entries(where: .url, is: url.redacted).first { return entry }
         }
+        var missing = StoreError(
+            .noEntry, "there is no entry \(context.shown(text))",
+            advice: "Run 'resumectl list' to show all entries.")
         guard !text.isEmpty else { throw missing }
         if let path = try? Destination(text).path {
-            let delivered = try await entries(withDestination: path)
+            let delivered = try await entries(where: .destination, is: path)
             if !delivered.isEmpty { return try Self.only(of: delivered, delivered.count, text, context) }
         }
         guard Self.isPart(text) else {
-            throw StoreError(
-                .noEntry, "there is no entry \(context.shown(text)), and a part of a name must have three letters",
-                advice: "Run 'resumectl list' to show all entries.")
+            missing.message += ", and a part of a name must have three letters"
+            throw missing
         }
         var parts = try await entries(containing: text, limit: Self.mostShown)
         if parts.count == 0, let encoded = Self.encoded(text) {

@@ -15,14 +15,12 @@ extension StoreError {
     ///   - store: The path of the store.
     /// - Returns: The error with the place added to its message, or as it is.
     func naming(destination: String, store: String) -> StoreError {
-        guard let file = fileWithoutFolder, let path = (try? Destination(destination))?.path,
-            let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        else { return self }
-        let name = String(path[path.utf8.index(after: slash)...])
+        guard let file = fileWithoutFolder, let place = try? Destination(destination) else { return self }
         // A delivery writes to a hidden file beside the destination, and then renames that.
-        guard file == name || file.hasPrefix(".") && file.hasSuffix(".resumectl") else { return naming(store: store) }
-        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
-        return message.contains(folder) ? self : adding(", in the folder \(folder)", after: file)
+        guard file == place.name || file.hasPrefix(".") && file.hasSuffix(".resumectl") else {
+            return naming(store: store)
+        }
+        return message.contains(place.folder) ? self : adding(", in the folder \(place.folder)", after: file)
     }
 
     /// The name that a failed call of the system was given, unless it is an absolute path.

@@ -32,17 +32,13 @@ extension Array: JSONValue where Element: JSONValue {
     var json: String { "[\(map(\.json).joined(separator: ","))]" }
 }
 
-extension Bool: JSONValue {
-    var json: String { "\(self)" }
+extension JSONValue where Self: CustomStringConvertible {
+    var json: String { description }
 }
 
-extension Int: JSONValue {
-    var json: String { "\(self)" }
-}
-
-extension Int64: JSONValue {
-    var json: String { "\(self)" }
-}
+extension Bool: JSONValue {}
+extension Int: JSONValue {}
+extension Int64: JSONValue {}
 
 extension Double: JSONValue {
     var json: String { isFinite ? "\(self)" : "null" }
@@ -61,8 +57,7 @@ extension String: JSONValue {
                 switch scalar.properties.generalCategory {
                 case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse:
                     for unit in String(scalar).utf16 {
-                        let digits = String(unit, radix: 16)
-                        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                        text += "\\u" + Hexadecimal.text([UInt8(unit >> 8), UInt8(unit & 0xFF)])
                     }
                 default:
                     text.unicodeScalars.append(scalar)

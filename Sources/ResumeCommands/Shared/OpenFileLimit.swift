@@ -38,24 +38,32 @@ package enum OpenFileLimit {
         }
     }
 
-    /// Returns how many threads are possible with the files that may still be opened besides those of downloads.
+    /// Returns how many event loops downloads may have, and how many more files may be opened besides.
     ///
-    /// - Throws: ``CommandFailure`` if not even one is possible.
-    static func threads(atMost wanted: Int, for need: OpenFileNeed) throws -> Int {
-        let free = available(atMost: need.files(threads: wanted))
-        guard let threads = need.threads(atMost: wanted, free: free) else {
+    /// - Parameters:
+    ///   - downloads: How many run at a time.
+    ///   - connections: The maximum number of connections of each download.
+    ///   - threads: The maximum number of event loops that is useful.
+    ///   - most: Up to how many further files are counted.
+    /// - Returns: Both numbers.
+    /// - Throws: ``CommandFailure`` if not even one event loop is possible.
+    static func room(
+        for downloads: Int, connections: Int, threads: Int, besides most: Int
+    ) throws -> (threads: Int, spare: Int) {
+        // Each event loop has three, without which SwiftNIO terminates the process. The store has 24 with those that
+        // libraries open at their first use; a download has the partial file, locks, a folder and a file in it.
+        let thread = 3
+        let needed = 24 + downloads * (6 + connections)
+        let free = available(atMost: needed + threads * thread + most)
+        let threads = min(threads, (free - needed) / thread)
+        guard threads > 0 else {
             throw CommandFailure(
                 .io,
-                "\(need.downloads) downloads at a time need \(need.files(threads: 1)) open files, and this process may "
+                "\(downloads) downloads at a time need \(needed + thread) open files, and this process may "
                     + "open only \(free) more; set a lower --max-concurrent or --connections, or allow more ('ulimit -n')"
             )
         }
-        return threads
-    }
-
-    /// Returns how many more files may be opened besides those that are needed.
-    static func spare(beside needed: Int, atMost most: Int) -> Int {
-        max(available(atMost: needed + most) - needed, 0)
+        return (threads, free - needed - threads * thread)
     }
 
     /// The limit on open files.
@@ -63,9 +71,9 @@ package enum OpenFileLimit {
 
     /// Returns how many more files may be opened, counting up to `most`.
     private static func available(atMost most: Int) -> Int {
-        var free = 0
-        var descriptor: Int32 = 0
-        let end = min(allowed, Int(Int32.max))
+        // Each descriptor is looked at once, since other threads open files.
+        let end = Int32(clamping: allowed)
+        var (free, descriptor): (Int, Int32) = (0, 0)
         while free < most, descriptor < end {
             if fcntl(descriptor, F_GETFD) == -1 { free += 1 }
             descriptor += 1
@@ -83,35 +91,4 @@ package enum OpenFileLimit {
     #else
     private static var resource: CInt { RLIMIT_NOFILE }
     #endif
-}
-
-/// The number of files that downloads have open at a time.
-struct OpenFileNeed {
-    /// The number of concurrent downloads.
-    var downloads: Int
-    /// The maximum number of connections of each download.
-    var connections: Int
-
-    /// The store's files, and those that libraries open at their first use.
-    private static let store = 24
-    /// The partial file, lock files, the destination's folder and a file in it.
-    private static let download = 6
-    /// The descriptors of an event loop; without them, SwiftNIO terminates the process.
-    private static let thread = 3
-
-    /// Returns how many files are open with a number of threads.
-    func files(threads: Int) -> Int {
-        Self.store + downloads * (Self.download + connections) + threads * Self.thread
-    }
-
-    /// Returns how many threads are possible.
-    ///
-    /// - Parameters:
-    ///   - wanted: The maximum number that is useful.
-    ///   - free: How many files may be opened.
-    /// - Returns: At least one; nil if there are too few files for that.
-    func threads(atMost wanted: Int, free: Int) -> Int? {
-        let threads = min(wanted, (free - files(threads: 0)) / Self.thread)
-        return threads >= 1 ? threads : nil
-    }
 }

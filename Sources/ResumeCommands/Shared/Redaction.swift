@@ -23,27 +23,15 @@ enum Redaction {
 
     /// Returns the same for a URL with a scheme or an existing file; nil for any other word, which may be a password.
     static func name(_ text: String) -> String? {
-        if FileManager.default.fileExists(atPath: text) { return Printable.escaped(text) }
+        if FileManager.default.fileExists(atPath: text) { return text }
         return (try? DownloadURL(text)).map(url) ?? schemeAndHost(of: text)
     }
 
     /// Returns the scheme and host of a text that is no valid URL; nil unless they are certainly not part of a secret.
     static func schemeAndHost(of text: String) -> String? {
-        guard let separator = text.firstRange(of: "://") else { return nil }
-        let scheme = text[..<separator.lowerBound]
-        guard let first = scheme.utf8.first, isLetter(first),
-            scheme.utf8.allSatisfy({ isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) })
-        else { return nil }
-        let authority = text[separator.upperBound...].prefix { !"/?#".contains($0) }
         // A password may contain any character, even a slash; then the text before it is not a host.
-        guard !text[authority.endIndex...].contains("@") else { return nil }
-        let parts = authority.split(separator: "@", omittingEmptySubsequences: false).last?
-            .split(separator: ":", omittingEmptySubsequences: false)
-        guard let parts, let host = parts.first, parts.count <= 2, !host.isEmpty,
-            host.utf8.allSatisfy({ isLetter($0) || isDigit($0) || "-.".utf8.contains($0) }),
-            parts.count == 1 || parts[1].utf8.allSatisfy(isDigit)
-        else { return nil }
-        return "\(scheme)://\(host)/…"
+        let form = /([A-Za-z][A-Za-z0-9+.\-]*:\/\/)(?:[^\/?#]*@)?([A-Za-z0-9.\-]+)(?::[0-9]*)?(?:[\/?#][^@]*)?/
+        return text.wholeMatch(of: form.matchingSemantics(.unicodeScalar)).map { "\($0.1)\($0.2)/…" }
     }
 
     /// Describes why a text is no URL that can be fetched, with scheme and host if they are safe to show.
@@ -66,11 +54,11 @@ enum Redaction {
     }
 
     /// Schemes of URLs that have no host, or whose host is not certain.
-    private static let otherSchemes = "about blob data file ftp ftps git gs magnet rsync s3 scp sftp ssh".split(
-        separator: " "
-    ).map(String.init)
+    private static let otherSchemes: Set = [
+        "about", "blob", "data", "file", "ftp", "ftps", "git", "gs", "magnet", "rsync", "s3", "scp", "sftp", "ssh",
+    ]
 
-    /// Returns a message of the argument parser, with quoted arguments that may be secrets replaced by their numbers
+    /// Returns a message of the argument parser with quoted arguments that may be secrets replaced by their numbers
     /// after the command's name.
     static func usage(_ text: String, arguments: [String]) -> String {
         var text = text
@@ -85,21 +73,14 @@ enum Redaction {
                 text = text.replacing("'\(part)'", with: shown ?? place)
             }
         }
-        return text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { Printable.escaped(String($0)) }.joined(separator: "\n")
+        return text
     }
 
     /// Whether a text is a short name or number, like keys and values of options.
     private static func isPlain(_ text: String) -> Bool {
         // One letter after a dash is an option.
         if text.utf8.count == 2, text.hasPrefix("-") { return true }
-        return text.utf8.count <= 40
-            && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_.,/+".utf8.contains($0) }
+        return text.utf8.count <= 40 && text.wholeMatch(of: /[A-Za-z0-9\-_.,\/+]*/) != nil
             && !DownloadURL.isSecretValue(text)
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
+internal import ResumeFiles
 internal import ResumeHTTP
 internal import ResumeStore
 
@@ -19,7 +20,7 @@ enum Rendering {
 
     /// Returns a human-readable age.
     static func age(_ milliseconds: Int64) -> String {
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = WallClock.milliseconds / 1000
         return TimeSpan.text(now - min(milliseconds / 1000, now))
     }
 
@@ -83,8 +84,8 @@ enum Rendering {
     static func line(_ event: Event, withKey: Bool) -> String {
         let key = withKey ? "  \(Redaction.key(event.key))" : ""
         let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""
-        let reason = Printable.escaped(StandardOutput.shown(event.reason.text))
-        return "\(time(event.at))  \(pad(event.kind.rawValue, 11))\(key)\(bytes)  \(reason)"
+        let reason = StandardOutput.shown(event.reason.text)
+        return "\(time(event.at))  \(Terminal.padded(event.kind.rawValue, to: 11))\(key)\(bytes)  \(reason)"
     }
 
     /// Returns a number of bytes as people read it, and as it is.
@@ -94,15 +95,15 @@ enum Rendering {
     static func lines(_ entry: Entry) -> [String] {
         let known = entry.representation
         let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
-        var facts: [(String, String)] = [
+        var facts: [(String, String?)] = [
             ("key", Redaction.key(entry.key)), ("url", Redaction.key(entry.url)), ("state", entry.state.rawValue),
             ("received", "\(exact(entry.receivedBytes)), \(ByteCount.text(entry.durableBytes)) of it synced to disk"),
             ("length", entry.totalBytes.map(exact) ?? "unknown"),
             ("resumable", entry.isResumable ? "yes" : "no"), ("validator", validator),
-            ("etag", known?.entityTag?.rawValue ?? "none"), ("last modified", known?.lastModified ?? "none"),
-            ("content type", known?.contentType ?? "none"), ("encoding", known?.contentCoding ?? "none"),
-            ("destination", entry.destination.map(StandardOutput.shown) ?? "none"),
-            ("server filename", known?.suggestedFilename ?? "none"),
+            ("etag", known?.entityTag?.rawValue), ("last modified", known?.lastModified),
+            ("content type", known?.contentType), ("encoding", known?.contentCoding),
+            ("destination", entry.destination.map(StandardOutput.shown)),
+            ("server filename", known?.suggestedFilename),
             ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
             ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
         ]
@@ -119,7 +120,7 @@ enum Rendering {
             ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
         }
         if let map = map(entry) { facts.append(("map", map)) }
-        return facts.map { "\(pad($0.0 + ":", 17))\(Printable.escaped($0.1))" }
+        return facts.map { "\(Terminal.padded($0.0 + ":", to: 17))\($0.1 ?? "none")" }
     }
 
     /// Returns the received ranges as a bar of 50 cells.
@@ -147,22 +148,19 @@ enum Rendering {
         let verb = dryRun ? "would remove" : "removed"
         for removed in report.removed {
             let bytes = ByteCount.text(removed.bytes)
-            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(why(removed.reason, dryRun))")
+            // It may not have happened.
+            let reason = dryRun && removed.reason.code.rawValue == "purged" ? "on request" : removed.reason.text
+            context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(reason)")
             guard let job = removed.jobDestination else { continue }
             context.print(
-                "  its download to \(Printable.escaped(job)) \(dryRun ? "would start" : "starts") over with 'resumectl "
+                "  its download to \(job) \(dryRun ? "would start" : "starts") over with 'resumectl "
                     + "resume'; 'resumectl forget \(ShellWord.quoted(job))' removes that, too")
         }
-        for path in report.orphans { context.print("\(verb) \(Printable.escaped(path)), which belongs to no entry") }
+        for path in report.orphans { context.print("\(verb) \(path), which belongs to no entry") }
         for key in report.inUse {
             context.print("in use, kept: \(Redaction.key(key)) (stop the download first, with Ctrl-C)")
         }
         for key in report.pinned { context.print("pinned, kept: \(Redaction.key(key))") }
-    }
-
-    /// Returns the reason of a removal, which may not have happened.
-    private static func why(_ reason: Reason, _ isPlanned: Bool) -> String {
-        isPlanned && reason.code.rawValue == "purged" ? "on request" : reason.text
     }
 
     /// Returns the sum of a removal.
@@ -175,8 +173,4 @@ enum Rendering {
     static func problems(_ count: Int) -> String { count == 1 ? "1 problem" : "\(count) problems" }
 
     static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
-
-    private static func pad(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(width - text.count, 0))
-    }
 }

@@ -24,9 +24,12 @@ enum StandardOutput {
     ///
     /// Running processes do not need theirs: they read from the open file.
     ///
-    /// - Parameter folder: The folder of the store.
+    /// - Parameters:
+    ///   - folder: The folder of the store.
+    ///   - removes: Whether they are removed.
     /// - Returns: The names, with the bytes that they use on disk.
-    static func leftovers(in folder: String) -> [(name: String, bytes: Int64)] {
+    @discardableResult
+    static func leftovers(in folder: String, removing removes: Bool) -> [(name: String, bytes: Int64)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().compactMap { name in
             var status = stat()
@@ -34,13 +37,9 @@ enum StandardOutput {
                 unsafe lstat("\(folder)/\(name)", &status) == 0
             else { return nil }
             let file = FileStatus(status)
-            return file.kind == .regular ? (name, file.bytesOnDisk) : nil
+            guard file.kind == .regular else { return nil }
+            if removes, unsafe unlink("\(folder)/\(name)") != 0 { return nil }
+            return (name, file.bytesOnDisk)
         }
-    }
-
-    /// Removes them.
-    @discardableResult
-    static func removeLeftovers(in folder: String) -> [(name: String, bytes: Int64)] {
-        leftovers(in: folder).filter { unsafe unlink("\(folder)/\($0.name)") == 0 }
     }
 }

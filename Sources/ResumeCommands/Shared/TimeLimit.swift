@@ -22,14 +22,9 @@ package enum TimeLimit {
                 willCancel()
                 throw failure
             }
-            var first: Result<Value, any Error> = .failure(CancellationError())
-            var isFirst = true
-            while let next = await group.nextResult() {
-                group.cancelAll()
-                if isFirst { first = next }
-                isFirst = false
-                if case .success(let value) = next { return value }
-            }
+            guard let first = await group.nextResult() else { throw failure }
+            group.cancelAll()
+            if case .failure = first, case .success(let value)? = await group.nextResult() { return value }
             return try first.get()
         }
     }

@@ -15,15 +15,11 @@ struct CommandShape: Sendable {
         }
 
         struct Name: Sendable, Decodable {
-            /// How many dashes the name has.
-            enum Kind: String, Decodable {
-                case long, short, longWithSingleDash
-            }
-
-            let kind: Kind
+            /// `long`, or another kind with one dash.
+            let kind: String
             let name: String
 
-            var text: String { kind == .long ? "--\(name)" : "-\(name)" }
+            var text: String { kind == "long" ? "--\(name)" : "-\(name)" }
         }
 
         let kind: Kind
@@ -36,12 +32,7 @@ struct CommandShape: Sendable {
         let shouldDisplay: Bool
         let abstract: String?
         private let parsingStrategy: String?
-        private let parsedDefault: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case kind, names, valueName, allValues, isRepeating, shouldDisplay, abstract, parsingStrategy
-            case parsedDefault = "defaultValue"
-        }
+        private let defaultValue: String?
 
         /// The names with dashes.
         var texts: [String] { names?.map(\.text) ?? [] }
@@ -51,8 +42,8 @@ struct CommandShape: Sendable {
         /// The value that is used without the option, as the help states it; nil if there is none.
         ///
         /// The parser does not know what is used in place of nil; the text states it.
-        var defaultValue: String? {
-            parsedDefault ?? abstract?.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
+        var valueIfUnset: String? {
+            defaultValue ?? abstract?.firstMatch(of: /\(default: (\S+)\)/).map { String($0.1) }
         }
     }
 
@@ -76,9 +67,6 @@ struct CommandShape: Sendable {
 
     /// Returns the option or flag with a name, including the dashes.
     func argument(_ name: String) -> Argument? { arguments.first { $0.texts.contains(name) } }
-
-    /// The positional arguments in their order.
-    var positionals: [Argument] { arguments.filter { $0.kind == .positional } }
 }
 
 extension ParsableCommand {

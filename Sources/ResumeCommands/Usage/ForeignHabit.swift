@@ -4,12 +4,13 @@ internal import ResumeHTTP
 /// Arguments of other programs that would be accepted here, and mean something else.
 enum ForeignHabit {
     /// wget's long options with one dash, which here are `-n` (netrc) and another option.
-    private static let ofWget = [
-        "-nc": "wget's --no-clobber; use --skip-existing", "-nv": "wget's --no-verbose; use --no-progress or --quiet",
-        "-nd": "wget's --no-directories, the default; leave it out",
-        "-nH": "wget's --no-host-directories, the default; leave it out",
-        "-np": "wget's --no-parent, for recursion, which does not exist here",
-    ]
+    private static let ofWget: WordTable = """
+        -nc: wget's --no-clobber; use --skip-existing
+        -nv: wget's --no-verbose; use --no-progress or --quiet
+        -nd: wget's --no-directories, the default; leave it out
+        -nH: wget's --no-host-directories, the default; leave it out
+        -np: wget's --no-parent, for recursion, which does not exist here
+        """
 
     /// Returns why the arguments are probably not what the user means.
     ///
@@ -30,13 +31,12 @@ enum ForeignHabit {
         for index in suspects where index == 0 || shape.takesValue(words[index - 1]) != true {
             let word = words[index]
             if shape.takesValue("-n") == false, let meaning = ofWget[word] { return "\(word) is \(meaning)" }
-            if word.utf8.count > 3, shape.longNames.contains("-\(word)") {
+            if word.utf8.count > 3, shape.longNames.contains(String(word.dropFirst())) {
                 return "'\(word)' begins with one dash; did you mean '-\(word)'?"
             }
-            guard shape.takesValue("-O") == false, let problem = ofRemoteName(word, words.dropFirst(index + 1)) else {
-                continue
+            if shape.takesValue("-O") == false, let problem = ofRemoteName(word, words.dropFirst(index + 1)) {
+                return problem
             }
-            return problem
         }
         return nil
     }

@@ -1,3 +1,5 @@
+internal import ArgumentParser
+
 /// Texts of `resumectl help TOPIC` that belong to no single command.
 enum HelpTopic: String, CaseIterable {
     case exitStatus = "exit-status"
@@ -6,9 +8,9 @@ enum HelpTopic: String, CaseIterable {
     case errors
 
     /// Returns the problem of a request for help about something that does not exist; nil if it does.
-    static func problem(with arguments: [String], commands: [String]) -> String? {
+    static func problem(with arguments: [String], of root: any ParsableCommand.Type) -> String? {
         guard arguments.first == "help", let topic = arguments.dropFirst().first, !topic.hasPrefix("-"),
-            !commands.contains(topic), HelpTopic(rawValue: topic) == nil
+            topic != "help", root.subcommand(topic) == nil, HelpTopic(rawValue: topic) == nil
         else { return nil }
         let shown = Redaction.typed(topic).map { " on '\($0)'" } ?? ""
         let topics = allCases.map(\.rawValue).joined(separator: ", ")

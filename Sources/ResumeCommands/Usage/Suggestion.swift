@@ -1,72 +1,56 @@
 /// Finds the name that was probably meant.
 enum Suggestion {
-    /// What to use, or what else to know, instead of options of other programs.
-    private static let options = [
-        "--retries": "--retry --tries -t",
-        "--range": "-r",
-        "--max-size": "--max-filesize",
-        "--directory": "--dir -d --output-dir",
-        "--output": "--out --output-document",
-        "--insecure": "--no-check-certificate",
-        "--max-time": "-m",
-        "--stall-timeout": "-T --timeout",
-        "--interface": "--bind-address",
-        "--ipv4": "--inet4-only",
-        "--ipv6": "--inet6-only",
-        "--cacert": "--ca-certificate",
-        "--connections": "--split --num-connections --max-connection-per-server",
-        "--max-concurrent": "--max-concurrent-downloads --parallel -Z --jobs",
-        "--limit-rate": "--max-download-limit --speed",
-        "--remote-header-name": "--content-disposition",
-        "--skip-existing": "--no-clobber",
-        "--per-host": "--wait",
-        "--json": "--write-out",
-        "verify --remote": "--head --spider",
-        "-H 'Authorization: Bearer TOKEN', or --auth-command": "--oauth2-bearer",
-        "the variable no_proxy": "--noproxy --no-proxy",
-        "--json for curl's -w, and --per-host 1 for wget's": "-w",
-        "-H 'Authorization: Bearer TOKEN'": "--token",
-        "verify --remote, or curl -I for the header": "-I",
-        "'&' or systemd-run for the background": "-b",
-        "'&' or systemd-run": "--background",
-        "md5sum on the file; only SHA-256 and SHA-512 are compared": "--md5",
-    ]
+    /// What to do instead of using options of other programs.
+    static let options: WordTable = """
+        --retry --tries -t: use --retries
+        -r: use --range
+        --max-filesize: use --max-size
+        --dir -d --output-dir: use --directory
+        --out --output-document: use --output
+        --no-check-certificate: use --insecure
+        -m: use --max-time
+        -T --timeout: use --stall-timeout
+        --bind-address: use --interface
+        --inet4-only: use --ipv4
+        --inet6-only: use --ipv6
+        --ca-certificate: use --cacert
+        --split --num-connections --max-connection-per-server: use --connections
+        --max-concurrent-downloads --parallel -Z --jobs: use --max-concurrent
+        --max-download-limit --speed: use --limit-rate
+        --content-disposition: use --remote-header-name
+        --no-clobber: use --skip-existing
+        --wait: use --per-host
+        --write-out: use --json
+        --head --spider: use verify --remote
+        --oauth2-bearer: use -H 'Authorization: Bearer TOKEN', or --auth-command
+        --noproxy --no-proxy: use the variable no_proxy
+        -w: use --json for curl's -w, and --per-host 1 for wget's
+        --token: use -H 'Authorization: Bearer TOKEN'
+        -I: use verify --remote, or curl -I for the header
+        -b: use '&' or systemd-run for the background
+        --background: use '&' or systemd-run
+        --md5: use md5sum on the file; only SHA-256 and SHA-512 are compared
+        -# --progress-bar: leave it out: progress is shown in a terminal
+        -N --timestamping: leave it out: a file is fetched again only if it has changed
+        -R --remote-time: there is none: a file has the time of its download
+        --compressed: there is none: a file is stored as the server sends it (see --accept-encoding)
+        -X --request: there is none: only GET can be resumed
+        """
 
-    /// Why there is nothing here for options of other programs.
-    private static let absent = [
-        "leave it out: progress is shown in a terminal": "-# --progress-bar",
-        "leave it out: a file is fetched again only if it has changed": "-N --timestamping",
-        "there is none: a file has the time of its download": "-R --remote-time",
-        "there is none: a file is stored as the server sends it (see --accept-encoding)": "--compressed",
-        "there is none: only GET can be resumed": "-X --request",
-    ]
-
-    /// The commands here, and words for them in other programs.
-    private static let commands = [
-        "get": "download fetch",
-        "resume": "continue start",
-        "jobs": "status ps queue",
-        "purge": "rm delete remove",
-        "gc": "clean cleanup",
-        "stats": "du df usage",
-        "set": "limit",
-        "verify": "check",
-        "adopt": "import",
-        "--version": "version",
-        "show": "info",
-    ]
-
-    /// Returns what to do instead of using an option of another program; nil if it is unknown.
-    static func instead(of option: String) -> String? {
-        key(of: option, in: options).map { "use \($0)" } ?? key(of: option, in: absent)
-    }
-
-    /// Returns the command for a word of another program.
-    static func command(for word: String) -> String? { key(of: word, in: commands) }
-
-    private static func key(of word: String, in table: [String: String]) -> String? {
-        table.first { $0.value.split(separator: " ").contains { $0 == word } }?.key
-    }
+    /// The commands here for words of other programs.
+    static let commands: WordTable = """
+        download fetch: get
+        continue start: resume
+        status ps queue: jobs
+        rm delete remove: purge
+        clean cleanup: gc
+        du df usage: stats
+        limit: set
+        check: verify
+        import: adopt
+        version: --version
+        info: show
+        """
 
     /// Finds the name that is most similar to a text.
     ///
@@ -86,20 +70,21 @@ enum Suggestion {
 
     /// Returns how many characters must be inserted, removed, replaced or swapped with the next one.
     private static func distance(_ first: String, _ second: String) -> Int {
-        let (first, second) = (Array(first), Array(second))
-        var beforeLast: [Int] = []
-        var last = Array(0...second.count)
+        let first = Array(first)
+        let second = Array(second)
+        var rows = [Array(0...second.count)]
         for (row, left) in first.enumerated() {
             var next = [row + 1]
             for (column, right) in second.enumerated() {
-                var least = min(next[column] + 1, last[column + 1] + 1, last[column] + (left == right ? 0 : 1))
+                var least = min(next[column], rows[row][column + 1]) + 1
+                least = min(least, rows[row][column] + (left == right ? 0 : 1))
                 if row > 0, column > 0, left == second[column - 1], first[row - 1] == right {
-                    least = min(least, beforeLast[column - 1] + 1)
+                    least = min(least, rows[row - 1][column - 1] + 1)
                 }
                 next.append(least)
             }
-            (beforeLast, last) = (last, next)
+            rows.append(next)
         }
-        return last[second.count]
+        return rows[first.count][second.count]
     }
 }

@@ -27,9 +27,8 @@ enum UsageMessage {
 
     private static func unknown(_ option: String, _ options: CommandShape) -> String {
         let problem = "unknown option '\(option)'"
-        if let instead = Suggestion.instead(of: option) { return "\(problem); \(instead)" }
-        let names = options.longNames.map { String($0.dropFirst(2)) }
-        let name = Suggestion.name(for: String(option.drop { $0 == "-" }), among: names)
+        if let instead = Suggestion.options[option] { return "\(problem); \(instead)" }
+        let name = Suggestion.name(for: String(option.drop { $0 == "-" }), among: options.longNames)
         return name.map { "\(problem); did you mean '--\($0)'?" } ?? problem
     }
 
@@ -38,7 +37,7 @@ enum UsageMessage {
         // The text may be a secret unless it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then
         // replaces it.
         let advice: String
-        if let name = Suggestion.command(for: typed) {
+        if let name = Suggestion.commands[typed] {
             advice = "use 'resumectl \(name)'"
         } else if ["pause", "stop"].contains(typed) {
             advice = "to pause a download, press Ctrl-C in its terminal; 'resumectl resume' continues it"

@@ -1,7 +1,9 @@
 internal import ArgumentParser
 
 /// A number of bytes: `500k`, `10MB`, `1.5GiB`, `0`.
-struct ByteCount: Equatable {
+struct ByteCount: Equatable, TypedValue {
+    static let name = "size"
+
     var bytes: Int64
 
     /// Parses a size as people type it, and as ``text(_:)`` prints it.
@@ -14,9 +16,6 @@ struct ByteCount: Equatable {
         self.bytes = bytes
     }
 
-    /// Parses the value of an option.
-    ///
-    /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> ByteCount {
         try ByteCount(text).orRefuse(accepted)
     }
@@ -58,37 +57,29 @@ struct ByteCount: Equatable {
 struct DecimalNumber {
     /// The number as it was typed.
     let text: Substring
-    private let whole: Int64
-    /// The decimals as a number, and the power of ten that they are to be divided by.
-    private let decimals: (number: UInt64, divisor: UInt64)
+    private let digits: Int128
+    /// The power of ten that the digits are to be divided by.
+    private let divisor: Int128
 
     /// Parses ASCII digits, with at most 18 decimals after a point.
     init?(_ text: Substring) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard let first = parts.first, parts.count <= 2, parts.allSatisfy(Self.areDigits), let whole = Int64(first)
+        let decimals = parts.dropFirst().first?.count ?? 0
+        guard parts.count <= 2, decimals <= 18, parts.allSatisfy(Self.areDigits), let digits = Int128(parts.joined())
         else { return nil }
         self.text = text
-        self.whole = whole
-        guard parts.count == 2 else {
-            decimals = (0, 1)
-            return
-        }
-        guard parts[1].count <= 18, let number = UInt64(parts[1]) else { return nil }
-        decimals = (number, parts[1].reduce(1) { divisor, _ in divisor * 10 })
+        self.digits = digits
+        divisor = (0..<decimals).reduce(1) { power, _ in power * 10 }
     }
 
     /// Whether it was typed with decimals.
-    var hasDecimals: Bool { decimals.divisor > 1 }
+    var hasDecimals: Bool { divisor > 1 }
 
     /// Returns the product, rounded down; nil if it is too large, or if the number has decimals and the factor is 1.
     func multiplied(by factor: Int64) -> Int64? {
-        guard factor > 0, factor > 1 || !hasDecimals else { return nil }
-        let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
-        // The quotient is less than the factor, since the decimals are less than their divisor.
-        let wide = decimals.number.multipliedFullWidth(by: UInt64(factor))
-        let rest = decimals.divisor.dividingFullWidth(wide).quotient
-        let (sum, isTooLarge) = product.addingReportingOverflow(Int64(rest))
-        return overflow || isTooLarge ? nil : sum
+        guard factor > 1 || !hasDecimals else { return nil }
+        let (product, overflow) = digits.multipliedReportingOverflow(by: Int128(factor))
+        return overflow ? nil : Int64(exactly: product / divisor)
     }
 
     private static func areDigits(_ text: Substring) -> Bool {

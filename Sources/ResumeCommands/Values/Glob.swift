@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import ResumeStore
 
 /// A pattern with `*` and `?`, for `--match`.
 struct Glob: ExpressibleByArgument {
@@ -15,7 +14,8 @@ struct Glob: ExpressibleByArgument {
     /// Backtracks at most to the last star, so no pattern is slow.
     func matches(_ text: String) -> Bool {
         let text = Array(text)
-        var (at, inPattern) = (0, 0)
+        var at = 0
+        var inPattern = 0
         var lastStar: (pattern: Int, text: Int)?
         while at < text.count {
             if inPattern < pattern.count, pattern[inPattern] == "*" {
@@ -33,11 +33,5 @@ struct Glob: ExpressibleByArgument {
             }
         }
         return pattern[inPattern...].allSatisfy { $0 == "*" }
-    }
-}
-
-extension Glob {
-    func matches(_ entry: Entry) -> Bool {
-        matches(entry.key) || matches(entry.url)
     }
 }

@@ -6,7 +6,9 @@ internal import Foundation
 #endif
 
 /// A point in time: RFC 3339, a date, or a time span ago.
-enum PointInTime: Equatable {
+enum PointInTime: Equatable, TypedValue {
+    static let name = "time"
+
     /// Milliseconds since 1970.
     case at(Int64)
     /// So long before the command runs.
@@ -36,9 +38,6 @@ enum PointInTime: Equatable {
         self = .at(Int64((seconds * 1000).rounded()))
     }
 
-    /// Parses the value of an option.
-    ///
-    /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> PointInTime {
         try PointInTime(text).orRefuse(
             "use a time such as 2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago such as 2h or 7d")

@@ -22,7 +22,7 @@ enum ReadableURL {
     }
 
     private static func encodedAgain(_ scalar: Unicode.Scalar) -> String {
-        String(scalar).utf8.map { "%\($0 < 16 ? "0" : "")\(String($0, radix: 16, uppercase: true))" }.joined()
+        String(scalar).utf8.map { "%\(Hexadecimal.text([$0]).uppercased())" }.joined()
     }
 
     private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {

@@ -27,7 +27,8 @@ package enum Terminal {
     /// Returns how many rows a text takes up in a terminal that wraps it.
     package static func rows(_ text: String, width: Int) -> Int {
         guard columns(text) > width else { return 1 }
-        var (rows, column) = (1, 0)
+        var rows = 1
+        var column = 0
         for scalar in text.unicodeScalars {
             let columns = columns(scalar)
             // A wide character is not split.

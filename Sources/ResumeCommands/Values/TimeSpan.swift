@@ -1,7 +1,9 @@
 internal import ArgumentParser
 
 /// A time span: `90s`, `15m`, `36h`, `7d`, `1w`, `1d12h`.
-struct TimeSpan: Equatable {
+struct TimeSpan: Equatable, TypedValue {
+    static let name = "time"
+
     /// At most what fits into a number of milliseconds.
     var milliseconds: Int64
 
@@ -15,34 +17,25 @@ struct TimeSpan: Equatable {
         var rest = text[...]
         // Ages are printed with this word.
         if rest.hasSuffix(" ago") { rest = rest.dropLast(4) }
-        guard !rest.isEmpty else { return nil }
         var sum: Int64 = 0
         var last = Int64.max
-        while !rest.isEmpty {
-            guard let number = DecimalNumber(rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }) else {
-                return nil
-            }
-            rest = rest.dropFirst(number.text.count)
-            // Short waits are printed with a space before the unit.
-            if rest.first == " " { rest = rest.dropFirst() }
-            let unit = rest.prefix { $0.isASCII && $0.isLetter }
-            rest = rest.dropFirst(unit.count)
-            guard let factor = Self.factor(of: unit), factor < last, factor == 1000 || !number.hasDecimals,
-                let part = number.multiplied(by: factor)
+        // Short waits are printed with a space before the unit.
+        while let part = rest.prefixMatch(of: /([0-9.]+)\ ?([A-Za-z]+)/) {
+            guard let number = DecimalNumber(part.1), let factor = Self.factor(of: part.2), factor < last,
+                factor == 1000 || !number.hasDecimals, let milliseconds = number.multiplied(by: factor)
             else { return nil }
             last = factor
-            let (next, overflow) = sum.addingReportingOverflow(part)
+            let (next, overflow) = sum.addingReportingOverflow(milliseconds)
             guard !overflow else { return nil }
             sum = next
+            rest = rest[part.range.upperBound...]
         }
+        guard rest.isEmpty, last < .max else { return nil }
         milliseconds = sum
     }
 
     private init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Parses the value of an option.
-    ///
-    /// - Throws: `ValidationError` with the accepted forms.
     static func argument(_ text: String) throws -> TimeSpan {
         try TimeSpan(text).orRefuse(accepted)
     }

@@ -34,7 +34,7 @@ extension VerifyCommand {
     private func compare(_ path: String, with digest: HTTPDigest, _ context: CommandContext) async throws -> Bool {
         let place = try Destination(path)
         if case .file(let now) = place.found, now.size >= NameDecision.comparedWhole, !json {
-            context.say("\(Printable.escaped(path)): reading \(ByteCount.text(now.size))")
+            context.say("\(path): reading \(ByteCount.text(now.size))")
         }
         let read = try await place.digest(digest.algorithm)
         let isRight = read?.digest == digest
@@ -45,13 +45,15 @@ extension VerifyCommand {
             let problem =
                 read?.digest.map { "expected \(digest.hexadecimal), found \($0.hexadecimal)" } ?? "cannot be read"
             let name = digest.algorithm.rawValue.uppercased()
-            context.print("\(Printable.escaped(path)): \(isRight ? "\(name) verified" : problem)")
+            context.print("\(path): \(isRight ? "\(name) verified" : problem)")
         }
         guard isRight, let read else { return false }
-        _ = try? await context.withExistingStore(storeOptions.store) { store in
+        _ = try? await context.withExistingStore(storeOptions) { store in
             guard let (record, known) = try await store.delivered(named: path) else { return }
             var file = known
-            (file.stamp, file.digest, file.checkedAt) = (read.stamp, digest, CurrentTime.milliseconds)
+            file.stamp = read.stamp
+            file.digest = digest
+            file.checkedAt = WallClock.milliseconds
             try await store.renew(file, at: path, from: record.url)
         }
         return true

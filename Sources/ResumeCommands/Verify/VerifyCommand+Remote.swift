@@ -8,7 +8,7 @@ internal import ResumeStore
 extension VerifyCommand {
     func compareRemotely(_ context: CommandContext) async throws {
         var found: [Entry] = []
-        try await context.withStore(storeOptions.store) { store in
+        try await context.withStore(storeOptions) { store in
             for name in entries.names { found.append(try await entry(name, in: store, context)) }
         }
         guard let first = found.first else { return }
@@ -18,28 +18,29 @@ extension VerifyCommand {
             throw CommandFailure(
                 .usage,
                 "header fields are sent to one server only, and these entries are of several: "
-                    + "\(origins.map { Printable.escaped($0) }.joined(separator: ", ")). Name the entries of one server."
+                    + "\(origins.joined(separator: ", ")). Name the entries of one server."
             )
         }
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }
-        let netrc = headers.setsAuthorization ? nil : try familiar.netrc(context.environment)
+        let netrc = try familiar.netrc(context.environment)
         var get = try GetCommand.parse([first.url, "--output", "unused"])
-        (get.headers, get.connection, get.familiar, get.storeOptions) = (headers, connection, familiar, storeOptions)
+        get.headers = headers
+        get.connection = connection
+        get.familiar = familiar
+        get.storeOptions = storeOptions
         var problems = 0
         try await get.withDownloader(for: 1, context) { downloader, _, _ in
             for entry in found {
                 var request = get.terms(try DownloadURL(entry.url))
-                if let authorization = netrc?.authorization(for: request.url) {
-                    request.headerFields[.authorization] = authorization
-                }
+                netrc?.authorize(&request)
                 request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
                 request.selection = entry.selection
                 // It is not written.
                 request.destination = "\(downloader.store.path)/unused"
                 let verdict = try await downloader.compare(request)
                 if case .agree = verdict {} else { problems += 1 }
-                context.print(json ? Self.json(verdict, entry).json : Self.line(verdict, entry))
+                show(verdict, entry, context)
             }
         }
         guard problems == 0 else {
@@ -50,24 +51,23 @@ extension VerifyCommand {
         }
     }
 
-    private static func line(_ verdict: SampleVerdict, _ entry: Entry) -> String {
-        let text =
+    private func show(_ verdict: SampleVerdict, _ entry: Entry, _ context: CommandContext) {
+        let (result, members): (String, JSONObject) =
             switch verdict {
             case .agree(let count):
-                "\(count) samples of \(ByteCount.text(entry.receivedBytes)) agree with the server's file"
-            case .differ(let reason): "differs: \(reason.text)"
-            case .unproved(let reason): "cannot be compared: \(reason.text)"
+                (
+                    "\(count) samples of \(ByteCount.text(entry.receivedBytes)) agree with the server's file",
+                    ["result": "agrees", "agreedSamples": count]
+                )
+            case .differ(let reason): ("differs: \(reason.text)", ["result": "differs", "detail": reason.text])
+            case .unproved(let reason):
+                ("cannot be compared: \(reason.text)", ["result": "not-compared", "detail": reason.text])
             }
-        return "\(Redaction.key(entry.key)): \(Printable.escaped(text))"
-    }
-
-    private static func json(_ verdict: SampleVerdict, _ entry: Entry) -> JSONObject {
-        let result: JSONObject =
-            switch verdict {
-            case .agree(let count): ["result": "agrees", "agreedSamples": count]
-            case .differ(let reason): ["result": "differs", "detail": reason.text]
-            case .unproved(let reason): ["result": "not-compared", "detail": reason.text]
-            }
-        return result.adding(["key": Redaction.key(entry.key), "receivedBytes": entry.receivedBytes])
+        let key = Redaction.key(entry.key)
+        if json {
+            context.print(members.adding(["key": key, "receivedBytes": entry.receivedBytes]))
+        } else {
+            context.print("\(key): \(result)")
+        }
     }
 }

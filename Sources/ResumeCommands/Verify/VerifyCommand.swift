@@ -58,8 +58,11 @@ struct VerifyCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         guard !remote else { return try await compareRemotely(context) }
         if let checksums { return try await compareFiles(with: checksums, context) }
-        var (found, left, wrong) = (0, 0, 0)
-        try await context.withStore(storeOptions.store) { store in
+        let repairs = repair && !dryRun
+        var found = 0
+        var left = 0
+        var wrong = 0
+        try await context.withStore(storeOptions) { store in
             var names: Set<String> = []
             for name in entries.names {
                 do {
@@ -70,7 +73,7 @@ struct VerifyCommand: ContextCommand {
                 }
             }
             if names.isEmpty, !entries.names.isEmpty { return }
-            try await store.verify(keys: names.isEmpty ? nil : names, repairing: repair && !dryRun) { finding in
+            try await store.verify(keys: names.isEmpty ? nil : names, repairing: repairs) { finding in
                 context.print(json ? Self.json(finding).json : Self.line(finding))
                 found += 1
                 if !finding.isRepaired { left += 1 }
@@ -78,14 +81,11 @@ struct VerifyCommand: ContextCommand {
         }
         try Self.requireNone(wrong)
         if found == 0 && !json { context.print("no problems found") }
-        guard left == 0 else {
-            let advice =
-                repair && !dryRun ? "" : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
-            throw CommandFailure(
-                .damaged,
-                "\(Rendering.problems(left)) found\(repair && !dryRun ? " that could not be repaired" : "")\(advice)"
-            )
-        }
+        let end =
+            repairs
+            ? " that could not be repaired"
+            : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
+        guard left == 0 else { throw CommandFailure(.damaged, "\(Rendering.problems(left)) found\(end)") }
     }
 
     /// Returns the entry that the user names.
@@ -100,7 +100,7 @@ struct VerifyCommand: ContextCommand {
             else { throw error }
             throw CommandFailure(
                 .notFound,
-                "\(Printable.escaped(name)) is a complete file, not an entry of the store. "
+                "\(name) is a complete file, not an entry of the store. "
                     + "To check it, compare 'sha256sum \(ShellWord.quoted(destination.path))' with the digest at its source."
             )
         }
@@ -108,8 +108,7 @@ struct VerifyCommand: ContextCommand {
 
     static func line(_ finding: Finding) -> String {
         let key = finding.key.map { " \(Redaction.key($0)):" } ?? ""
-        return
-            "\(finding.kind.rawValue):\(key) \(Printable.escaped(finding.detail))\(finding.isRepaired ? " (repaired)" : "")"
+        return "\(finding.kind.rawValue):\(key) \(finding.detail)\(finding.isRepaired ? " (repaired)" : "")"
     }
 
     private static func json(_ finding: Finding) -> JSONObject {

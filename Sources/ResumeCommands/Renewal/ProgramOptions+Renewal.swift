@@ -6,26 +6,18 @@ internal import ResumeHTTP
 ///
 /// It runs without a shell unless --shell is given. The key and the URL without its signature are in its
 /// environment, not among its arguments, so that nothing that a server sends can become part of a command.
-struct RenewCommand: Sendable {
-    private let words: [String]
-
-    /// Creates a command; nil if there is none.
-    init?(_ options: ProgramOptions) {
-        guard let words = options.words(options.renewCommand) else { return nil }
-        self.words = words
-    }
-
-    /// Returns the hook for a download.
-    ///
-    /// - Parameter fields: The header fields of the download; those that the program prints replace or complete them.
-    /// - Returns: The hook.
-    func renewal(completing fields: HTTPFields) -> @Sendable (AuthorizationChallenge) async throws -> RefreshedRequest?
-    {
-        { refusal in
+extension ProgramOptions {
+    /// Completes a request with what the programs need of it; header fields that the program of --renew-command prints
+    /// replace or complete its own.
+    func apply(to request: inout DownloadRequest) {
+        request.needs = needs
+        guard let words = words(renewCommand) else { return }
+        request.refresh = { [fields = request.headerFields] refusal in
             let program = ChildProgram(
                 words, option: "--renew-command",
                 environment: [
-                    .key: refusal.key, .url: refusal.url.redacted, .status: "\(refusal.status)",
+                    "RESUMECTL_KEY": refusal.key, "RESUMECTL_URL": refusal.url.redacted,
+                    "RESUMECTL_STATUS": "\(refusal.status)",
                 ])
             return try Self.renewal(in: try await program.output(), completing: fields)
         }

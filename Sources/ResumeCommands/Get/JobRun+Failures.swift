@@ -1,0 +1,58 @@
+internal import ResumeDownload
+internal import ResumeHTTP
+internal import ResumeStore
+internal import Synchronization
+
+/// How jobs fail.
+extension JobRun {
+    /// Reports a job that does not run.
+    func leave(_ step: JobRunner.Step, _ request: (Job) async throws -> DownloadRequest) async {
+        switch step {
+        case .run: break
+        case .over(let job):
+            do {
+                reporter.skipped(try await request(job), as: .done)
+            } catch {
+                fail(job, because: error)
+            }
+        case .leftOut(let why):
+            reporter.note(why)
+        case .busy(let job):
+            fail(job, because: command.timeLimitFailure)
+        case .gone(let job):
+            let failure = CommandFailure(
+                .tryAgain, "another process has cancelled or forgotten this download; run the command again")
+            if let job { fail(job, because: failure) } else { reject(failure) }
+        }
+    }
+
+    /// Reports and records the failure of a job that does not run.
+    func fail(_ job: Job, because error: any Error) {
+        let failure = CommandFailure(error)
+        guard let url = try? DownloadURL(job.url) else { return reject(failure) }
+        reporter.report(failure, failure, of: DownloadRequest(url, to: job.destination))
+        failed(with: failure.status)
+    }
+
+    /// Reports and records the failure of a download that has no job.
+    func reject(_ failure: CommandFailure) {
+        reporter.rejected(failure)
+        failed(with: failure.status)
+    }
+
+    /// Records a failure that was reported.
+    func failed(with status: ExitStatus) { failures.withLock { $0.append(status) } }
+
+    /// Records how a run of a job failed.
+    func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
+        // An interrupted job is continued by the next run.
+        guard !(error is CancellationError) else { return }
+        let code = (error as? StoreError)?.code.description ?? "failed"
+        let own = (error as? DownloadError)?.reason ?? Reason(code: .init(rawValue: code), text: failure.message)
+        // A program that is left to run stays so.
+        let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
+        let isForGood = failure.status == .refused || failure.status == .cannotCreate
+        // If this cannot be recorded, the job is tried again.
+        try? await board.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
+    }
+}
