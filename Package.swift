@@ -141,7 +141,7 @@ let package = Package(
         .target(
             name: "ResumeServiceLifecycle", dependencies: ["ResumeDownload", serviceLifecycle], swiftSettings: settings),
         .target(
-            name: "ResumeTesting", dependencies: ["ResumeDownload", httpTypes], swiftSettings: settings),
+            name: "ResumeTesting", dependencies: ["ResumeDownload", "ResumeHTTP", httpTypes], swiftSettings: settings),
         .target(
             name: "ResumeURLSession", dependencies: ["ResumeDownload", "ResumeHTTP", httpTypes], swiftSettings: settings
         ),
@@ -229,7 +229,10 @@ let package = Package(
             swiftSettings: testSettings),
         .testTarget(
             name: "ResumectlTests",
-            dependencies: ["FaultInjection", "OriginServer", "ResumeStore", "Scenarios", "TestSupport", "resumectl"],
+            dependencies: [
+                "FaultInjection", "OriginServer", "ResumeMaintenance", "ResumeStore", "Scenarios", "TestSupport",
+                "resumectl",
+            ],
             swiftSettings: testSettings),
         // Random stores, for every command and the library.
         .target(

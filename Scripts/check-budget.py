@@ -8,12 +8,11 @@ import pathlib
 import re
 import sys
 
-# The number of lines may only fall between these ceilings. Issue 12 ends with 28,600, 13 with 28,900, 14 with 29,100, 15
-# with 24,000 and 16 with 25,000. Issue 12 is not finished: its rules stand, but with more lines and denser ones than it
-# allows, so both numbers are those of today, and fall to 28,600 and 10.008 (271,169 / 27,094) before it is.
-MOST_LINES = 29_290
-# Tokens and lines, whose ratio may not rise: joining lines is no saving.
-TOKENS, LINES = 296_300, 29_290
+# The number of lines may only fall between these ceilings: 28,600 after issue 12, 28,900 after 13, 29,100 after 14, 24,000
+# after 15 and 25,000 after 16.
+MOST_LINES = 28_600
+# Tokens and lines before issue 12. Their ratio may not rise: joining lines is no saving.
+TOKENS, LINES = 271_169, 27_094
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -76,7 +76,8 @@ final class HistoryRun: Sendable {
             if let image = try await perform(step, on: store, at: path, server) {
                 await store.close()
                 try image.restoreFiles()
-                try FileManager.default.removeItem(atPath: path)
+                // What the killed process still does happens here, so its folder may not be removable before the end.
+                try? FileManager.default.removeItem(atPath: path)
                 path = image.path
                 store = try await open(path)
             } else if case .reopen = step.action {
