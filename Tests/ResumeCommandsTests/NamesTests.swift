@@ -62,6 +62,26 @@ struct NamesTests {
         }
     }
 
+    @Test("A part does not replace the whole that was delivered, and a part is replaced by its next version")
+    func part() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            #expect(await get(server).status == .success)
+            for range in ["0-9", "5-", "-4"] {
+                let refused = await get(server, "--range", range)
+                #expect(refused.status == .cannotCreate, "\(range): \(refused)")
+                #expect(try home.bytes("f.bin") == Self.bytes)
+            }
+            try home.remove("f.bin")
+            #expect(await get(server, "--range", "0-9").status == .success)
+            server.setHandler { .file(Resource(Content("0123456789, and more"), etag: "\"2\""), for: $0) }
+            let next = await get(server, "--range", "0-9")
+            #expect(next.status == .success, "\(next)")
+            #expect(try home.bytes("f.bin") == Array("0123456789".utf8))
+            #expect(await get(server).status == .success)
+            #expect(try home.bytes("f.bin") == Array("0123456789, and more".utf8))
+        }
+    }
+
     @Test(
         "A file of the user with the size and time of a delivered one is compared, and not replaced",
         arguments: [true, false])

@@ -5,9 +5,12 @@ internal import ResumeHTTP
 enum HeaderLine {
     /// Parses `Name: value`.
     static func field(_ header: String) -> HTTPField? {
-        guard let parts = header.wholeMatch(of: /(?s)([^:]*):[ \t]*(.*?)[ \t]*/),
-            let name = HTTPField.Name(String(parts.1)), HTTPField.isValidValue(String(parts.2))
-        else { return nil }
-        return HTTPField(name: name, value: String(parts.2))
+        guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
+            return nil
+        }
+        var value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        while value.last == " " || value.last == "\t" { value.removeLast() }
+        guard HTTPField.isValidValue(String(value)) else { return nil }
+        return HTTPField(name: name, value: String(value))
     }
 }

@@ -23,7 +23,7 @@ extension VerifyCommand {
         }
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }
-        let netrc = try familiar.netrc(context.environment)
+        let netrc = headers.fields[.authorization] == nil ? try familiar.netrc(context.environment) : nil
         var get = try GetCommand.parse([first.url, "--output", "unused"])
         get.headers = headers
         get.connection = connection

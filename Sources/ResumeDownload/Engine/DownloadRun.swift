@@ -60,10 +60,11 @@ struct DownloadRun {
     /// - Returns: nil if more must be requested first.
     private mutating func delivered() async throws -> DownloadResult? {
         guard try await !fetchesRefusedAgain(), try await isConfirmed(), try await isAsExpected() else { return nil }
-        let total = await transfer.partial.length
+        let whole = await transfer.partial
+        let total = whole.length
         // Another task or process may have received these bytes, under another limit.
         try requireAllowed(length: total)
-        let destination = destination(for: await transfer.partial.representation)
+        let destination = destination(for: whole.representation)
         let (digest, samples) = (await expectedDigest, await transfer.agreedSamples)
         // Beside samples, the digest may be that of a file's name.
         let isProved =
@@ -74,22 +75,23 @@ struct DownloadRun {
         try await transfer.deliver(
             to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest,
             onReceived: request.onReceived)
-        var result = await result(at: destination.path, digest, isProved: isProved)
+        var result = result(of: whole, at: destination.path, digest, isProved: isProved)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
         return result
     }
 
     /// Describes the whole file.
-    func result(at path: String, _ digest: HTTPDigest?, isProved: Bool) async -> DownloadResult {
-        let partial = await transfer.partial
+    func result(
+        of whole: HeldPartial, at path: String, _ digest: HTTPDigest?, isProved: Bool
+    ) -> DownloadResult {
         var result = DownloadResult(
-            path: path, totalBytes: partial.length, reusedBytes: min(reused, partial.length), fetchedBytes: fetched,
+            path: path, totalBytes: whole.length, reusedBytes: min(reused, whole.length), fetchedBytes: fetched,
             digest: digest)
         result.isLengthVerified = isLengthVerified
         result.isProved = isProved
-        result.contentCoding = partial.representation?.contentCoding
-        result.contentType = partial.representation?.contentType
+        result.contentCoding = whole.representation?.contentCoding
+        result.contentType = whole.representation?.contentType
         return result
     }
 
@@ -129,7 +131,7 @@ extension DownloadRequest {
         _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
     ) async throws -> Result {
         let run = DownloadRun(
-            request: self, transport: transport, transfer: transfer, destination: try Destination("unused"),
+            request: self, transport: transport, transfer: transfer, destination: try Destination("/unused"),
             names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
         var loop = RequestLoop(run)
         let result = await Swift.Result { try await body(&loop) }

@@ -44,8 +44,11 @@ final class NameGuard: Sendable {
         destination.isRecorded = true
         let replacesAny = request.replacing == .any
         var comparison: FileComparison?
-        let own = found.stamp.flatMap { now in
-            replacesAny ? now : record.map { place.comparable($0.stamp, with: now) }
+        let own: FileStamp? = found.stamp.flatMap { now in
+            if replacesAny { return now }
+            // A part does not replace a file of another length, which may be the whole.
+            if let part = request.selection, part.length(completeLength: nil) != now.size { return nil }
+            return record.map { place.comparable($0.stamp, with: now) }
         }
         switch NameDecision(found, own: own, digest: digest) {
         case .write, .keep, .number: destination.replaces = replacesAny

@@ -81,7 +81,7 @@ extension DownloadRequest {
             }
             let isProved = if expected != nil { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
-            return await run.result(at: destination, expected, isProved: isProved)
+            return run.result(of: partial, at: destination, expected, isProved: isProved)
         }
     }
 

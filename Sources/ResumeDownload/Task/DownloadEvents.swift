@@ -21,9 +21,6 @@ package struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
         /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
         ///
         /// - Throws: The error with which the download ended.
-        /// Returns the next event like ``next()``, on an actor.
-        ///
-        /// - Throws: The error with which the download ended.
         package mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
             try await mailbox.next(isolation: actor)
         }

@@ -92,13 +92,13 @@ package struct OriginPace: Sendable {
 
     /// Records that a request was refused or got no answer.
     ///
-    /// - Parameter turn: The request, which may just have been left.
+    /// - Parameter turn: The request, which may just have been left; nil if it had no turn.
     /// - Returns: Whether the reason may be the requests of others. Then no more than those are sent at a time. If
     ///   nothing else was being served, the reason is another one, and earlier limits are lifted.
-    package mutating func refuses(_ turn: Turn) -> Bool {
+    package mutating func refuses(_ turn: Turn?) -> Bool {
         var others = served.count { $0 != turn }
         // The other may have ended while the refusal was on its way.
-        if others == 0, let last = lastServed, last.turn != turn, turn <= last.beside { others = 1 }
+        if others == 0, let turn, let last = lastServed, last.turn != turn, turn <= last.beside { others = 1 }
         most = others > 0 ? others : nil
         return others > 0
     }

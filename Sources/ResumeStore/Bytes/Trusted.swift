@@ -22,8 +22,8 @@ struct Trusted {
 
     /// Syncs and reads a tail, which has no checksums yet.
     ///
-    /// - Returns: Its checksums; none if it cannot be synced, because the kernel may have dropped some of its bytes, or if it
-    ///   has a hole, which no stream has written.
+    /// - Returns: Its checksums; none if it cannot be synced, because the kernel may have dropped some of its bytes, or
+    ///   if it has a hole, which no stream has written.
     private static func growth(of file: OpenFile, _ tail: Range<Int64>) -> [Block] {
         var (start, end): (Int64, Int64) = (0, 0)
         guard (try? file.synchronizeData()) != nil,

@@ -29,7 +29,11 @@ struct Departure: Sendable {
 
     /// Records the delivery.
     func record(_ file: DeliveredFile?, _ connection: borrowing Connection) throws {
-        for event in events { try connection.record(event) }
+        for var event in events {
+            // Copying the file may have taken long, and the order of the events counts.
+            if event.kind == .delivered { event.at = WallClock.milliseconds }
+            try connection.record(event)
+        }
         for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: place) }
         if let file, isRecorded { try connection.recordDelivery(of: file, at: place, from: url) }
     }

@@ -23,11 +23,10 @@ extension Connection {
     /// Returns the job in a row with these columns; nil if it cannot be read.
     static func job(_ row: borrowing Row) -> Job? {
         guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let destination = row.text(3),
-            let state = row.text(4).flatMap({ Job.State(rawValue: $0) }), let priority = row.integer(5),
-            let position = row.integer(7)
+            let state = row.text(4).flatMap({ Job.State(rawValue: $0) }), let position = row.integer(7)
         else { return nil }
         var job = Job(
-            id: id, key: key, url: url, destination: destination, state: state, priority: priority,
+            id: id, key: key, url: url, destination: destination, state: state, priority: row.integer(5) ?? 0,
             isExclusive: row.integer(6) == 1, position: min(max(position, -largest), largest), terms: row.text(8),
             failure: row.text(9).map { Reason(stored: $0) })
         job.attempts = row.integer(10) ?? 0
@@ -47,7 +46,8 @@ extension Connection {
             ORDER BY priority DESC, state = 'running' DESC, position DESC, id
             """, queue
         ) { row in
-            guard var job = Self.job(row) else { return nil }
+            // Only the jobs of a list are kept when they are over; in a queue, such a state was planted.
+            guard var job = Self.job(row), ![.done, .cancelled].contains(job.state) else { return nil }
             job.failure = job.state == .failed ? job.failure ?? Reason(stored: "") : nil
             return job
         }

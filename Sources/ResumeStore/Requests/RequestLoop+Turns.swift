@@ -51,13 +51,14 @@ extension RequestLoop {
     /// The number of times is limited, since a single URL may fail whatever else runs.
     ///
     /// - Parameters:
-    ///   - turn: The request.
+    ///   - turn: The request; nil if it had no turn.
     ///   - status: The status; nil if there was no response.
     /// - Returns: Whether to wait until one of them ends, without counting a failure.
-    mutating func yields(to turn: Turn, because status: Int? = nil) -> Bool {
+    mutating func yields(to turn: Turn?, because status: Int? = nil) async -> Bool {
         let isFinal = status == 403 || status == 416
         guard timesYielded < (isFinal ? 1 : 3), !isFinal || !client.renews else { return false }
-        guard origins.with(turn.origin, { $0.refuses(turn.number) }) else { return false }
+        let origin = if let turn { turn.origin } else { await client.transfer.origin }
+        guard origins.with(origin, { $0.refuses(turn?.number) }) else { return false }
         timesYielded += 1
         return true
     }

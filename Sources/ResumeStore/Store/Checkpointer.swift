@@ -50,7 +50,8 @@ final class Checkpointer: Sendable {
         try copy(.truncate, connection)
     }
 
-    /// Runs a checkpoint if the lock can be acquired, and ignores that there are readers in other processes: the next checkpoint copies the log.
+    /// Runs a checkpoint if the lock can be acquired, and ignores that there are readers in other processes: the next
+    /// checkpoint copies the log.
     ///
     /// A full disk is ignored too, since the commit has succeeded.
     private func copy(

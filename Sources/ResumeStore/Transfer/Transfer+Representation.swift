@@ -181,7 +181,7 @@ extension Transfer {
     ///   - mayGrow: Whether the length of the blob may count.
     ///   - committed: The point after the commit.
     ///   - fill: Fills and syncs the file before the commit; it may block.
-    /// - Throws: ``StoreError``; the entry is unchanged then unless the old blob cannot be removed.
+    /// - Throws: ``StoreError``; the entry is unchanged then.
     func rewrite(
         with representation: Representation, because reason: Reason, replacing replaced: Int64, bytes: Int64? = nil,
         holding ranges: [Range<Int64>] = [], agreedSamples: Int64? = nil, mayGrow: Bool = true,
@@ -225,7 +225,8 @@ extension Transfer {
             KillPoint.reached(committed)
             try withExtendedLifetime(creation) { try take(begun.entry) }
             begin(with: creation.file)
-            try store.removeBlobs(begun.abandoned)
+            // No row names it any more, so the collector finds what cannot be removed now.
+            try? store.removeBlobs(begun.abandoned)
         } catch {
             throw StoreError(wrapping: error)
         }
