@@ -63,10 +63,25 @@ struct OriginPaceTests {
         guard case .go(let first) = pace.enter(at: .zero), case .go(let second) = pace.enter(at: .zero) else { return }
         pace.serves(first)
         pace.leave(first)
-        #expect(pace.refuses(first) == false, "it was alone")
+        #expect(pace.refuses(first) == nil, "the second has no answer yet")
         if hasLeft { pace.leave(second) }
         #expect(pace.refuses(second) == true)
         guard case .go(let third) = pace.enter(at: .zero) else { return #expect(hasLeft == false) }
         #expect(pace.refuses(third) == false, "nothing was served since it began")
+    }
+
+    @Test("A21: while another request has no answer, a refusal may be due to it", arguments: [false, true])
+    func undecided(isServed: Bool) {
+        var pace = OriginPace()
+        guard case .go(let first) = pace.enter(at: .zero), case .go(let second) = pace.enter(at: .zero) else { return }
+        #expect(pace.refuses(second) == nil)
+        if isServed {
+            pace.serves(first)
+            #expect(pace.refuses(second) == true)
+        } else {
+            // Both are refused, so neither waits for the other.
+            #expect(pace.refuses(first) == false)
+            #expect(pace.refuses(second) == false)
+        }
     }
 }

@@ -27,10 +27,11 @@ package struct OriginPace: Sendable {
     /// Why ranges of a file were refused as the plain file was, so that others are not requested in another way.
     package var refusals: Set<Reason.Code> = []
     private var lastTurn = 0
+    /// What is known of a request.
+    private enum Answer { case pending, served, refused }
+
     /// The downloads that have a request at the origin.
-    private var busy: Set<Turn> = []
-    /// Those of them that are being served.
-    private var served: Set<Turn> = []
+    private var busy: [Turn: Answer] = [:]
     /// The download that was served and left last, and the last one that had a request then.
     private var lastServed: (turn: Turn, beside: Turn)?
     /// How many may have a request; nil for any number.
@@ -53,7 +54,7 @@ package struct OriginPace: Sendable {
         if let time = closure(at: now) { return .closed(until: time) }
         guard isOpen else { return .full }
         lastTurn += 1
-        busy.insert(lastTurn)
+        busy[lastTurn] = .pending
         return .go(lastTurn)
     }
 
@@ -79,26 +80,29 @@ package struct OriginPace: Sendable {
 
     /// Records that the server sends the file.
     package mutating func serves(_ turn: Turn) {
-        served.insert(turn)
+        busy[turn] = .served
         unreachableUntil = .zero
         isGivenUp = false
     }
 
     /// Records the end of a request.
     package mutating func leave(_ turn: Turn) {
-        busy.remove(turn)
-        if served.remove(turn) != nil { lastServed = (turn, beside: lastTurn) }
+        if busy.removeValue(forKey: turn) == .served { lastServed = (turn, beside: lastTurn) }
     }
 
     /// Records that a request was refused or got no answer.
     ///
     /// - Parameter turn: The request, which may just have been left; nil if it had no turn.
     /// - Returns: Whether the reason may be the requests of others. Then no more than those are sent at a time. If
-    ///   nothing else was being served, the reason is another one, and earlier limits are lifted.
-    package mutating func refuses(_ turn: Turn?) -> Bool {
-        var others = served.count { $0 != turn }
+    ///   nothing else was being served, the reason is another one, and earlier limits are lifted. Nil as long as other
+    ///   requests have no answer yet, which decides.
+    package mutating func refuses(_ turn: Turn?) -> Bool? {
+        if let turn, busy[turn] == .pending { busy[turn] = .refused }
+        let answers = busy.filter { $0.key != turn }.values
+        var others = answers.count { $0 == .served }
         // The other may have ended while the refusal was on its way.
         if others == 0, let turn, let last = lastServed, last.turn != turn, turn <= last.beside { others = 1 }
+        if others == 0, answers.contains(.pending) { return nil }
         most = others > 0 ? others : nil
         return others > 0
     }

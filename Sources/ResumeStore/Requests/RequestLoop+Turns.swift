@@ -54,11 +54,18 @@ extension RequestLoop {
     ///   - turn: The request; nil if it had no turn.
     ///   - status: The status; nil if there was no response.
     /// - Returns: Whether to wait until one of them ends, without counting a failure.
-    mutating func yields(to turn: Turn?, because status: Int? = nil) async -> Bool {
+    /// - Throws: `CancellationError`, while it waits for the answers to other requests.
+    mutating func yields(to turn: Turn?, because status: Int? = nil) async throws -> Bool {
         let isFinal = status == 403 || status == 416
         guard timesYielded < (isFinal ? 1 : 3), !isFinal || !client.renews else { return false }
         let origin = if let turn { turn.origin } else { await client.transfer.origin }
-        guard origins.with(origin, { $0.refuses(turn?.number) }) else { return false }
+        let latest = clock.now() + .seconds(30)
+        var isCrowded = origins.with(origin) { $0.refuses(turn?.number) }
+        while isCrowded == nil, clock.now() < latest {
+            try await clock.sleep(clock.now() + .milliseconds(50))
+            isCrowded = origins.with(origin) { $0.refuses(turn?.number) }
+        }
+        guard isCrowded == true else { return false }
         timesYielded += 1
         return true
     }

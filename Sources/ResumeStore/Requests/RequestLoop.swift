@@ -81,7 +81,7 @@ package struct RequestLoop<Client: RequestClient> {
         var isMoved = false
         defer { if !isMoved { client.cancel(body) } }
         let isOwnWait = timing.afterSeconds != nil && closing == nil
-        if [403, 416, 429, 503].contains(status), !isOwnWait, await yields(to: turn, because: status) {
+        if [403, 416, 429, 503].contains(status), !isOwnWait, try await yields(to: turn, because: status) {
             origins.close(sender, asAskedBy: head, on: clock)
             return .crowded(Reason.status(of: head))
         }
@@ -188,7 +188,7 @@ package struct RequestLoop<Client: RequestClient> {
                 return origins.with(origin) { $0.works = true }
             }
             if await client.transfer.isComplete { return }
-            if received == 0, let failure, client.noAnswer(failure) != nil, await yields(to: turn) {
+            if received == 0, let failure, client.noAnswer(failure) != nil, try await yields(to: turn) {
                 return try await follow(.crowded(nil), of: plan, in: turn)
             }
             try await follow(
