@@ -72,10 +72,11 @@ package final class OpenFile: Sendable {
 
     /// Reads bytes at an offset; fewer if the file ends.
     package func bytes(_ count: Int, at offset: Int64 = 0) throws(SystemError) -> [UInt8] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
-        defer { unsafe buffer.deallocate() }
-        let read = try unsafe read(into: buffer, at: offset)
-        return unsafe Array(buffer[..<read])
+        try [UInt8](capacity: count) { bytes throws(SystemError) in
+            try unsafe bytes.withUnsafeMutableBufferPointer { buffer, done throws(SystemError) in
+                done = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            }
+        }
     }
 
     /// Makes the file's data survive a power failure.

@@ -212,6 +212,22 @@ struct MemoryStoreTests {
         await #expect(throws: StoreError(.inUse, "")) { try await store.open(url, headerFields: [:], waits: false) }
     }
 
+    @Test("An entry is not lost if its next owner is cancelled while it is given back")
+    func cancelledOwner() async throws {
+        let store = MemoryStore()
+        let url = try Self.url("a")
+        for _ in 0..<2000 {
+            let first = try await store.open(url, headerFields: [:], waits: false)
+            let waiting = Task { try await store.open(url, headerFields: [:]).close() }
+            async let closed: Void = first.close()
+            waiting.cancel()
+            try await closed
+            _ = await waiting.result
+        }
+        #expect(store.waiterCount(key: url.redacted) == 0)
+        try await store.open(url, headerFields: [:], waits: false).close()
+    }
+
     @Test("A transfer that is released without being closed leaves its bytes for the next one")
     func letGo() async throws {
         let store = MemoryStore()

@@ -43,6 +43,18 @@ struct NameDecisionTests {
         }
     }
 
+    @Test(
+        "A part replaces only a file of its own length",
+        arguments: [("0-9", true), ("0-8", false), ("0-10", false), ("1-", false), ("-10", false)])
+    func parts(ranges: String, replaces: Bool) throws {
+        let part = try #require(RangeSelection(ranges))
+        let decision = NameDecision(.file(Self.stamp), own: Self.stamp, digest: nil, part: part)
+        #expect(decision == (replaces ? .replace(Self.stamp) : .compare(size: 10)))
+        #expect(
+            NameDecision(.file(Self.stamp), own: Self.stamp, digest: .wrong, part: part)
+                == (replaces ? .replace(Self.stamp) : .refuse(.otherDigest)))
+    }
+
     @Test("A file that only the server's bytes can identify is judged by the length, then by its bytes or samples")
     func comparisons() {
         let large = NameDecision.comparedWhole

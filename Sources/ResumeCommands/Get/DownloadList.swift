@@ -1,4 +1,3 @@
-internal import HTTPTypes
 internal import ResumeDownload
 internal import ResumeFiles
 internal import ResumeHTTP

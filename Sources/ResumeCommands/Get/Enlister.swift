@@ -102,7 +102,7 @@ final class Enlister: Sendable {
         guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
         for rival in try await run.store.rivals(of: first...last, in: run.board.list) {
             run.reporter.note(
-                "\(Printable.escaped(rival.destination)): also the destination of the unfinished download of "
+                "\(rival.destination): also the destination of the unfinished download of "
                     + "\(Redaction.key(rival.url)), which is given up when this one is done")
         }
     }

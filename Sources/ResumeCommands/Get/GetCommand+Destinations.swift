@@ -56,7 +56,7 @@ extension GetCommand {
         for item in items where files.from == nil && !writesToOutput {
             guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
             context.say(
-                "\(Printable.escaped(path)) was left by \(program.rawValue); to continue it, run 'resumectl get --from "
+                "\(path) was left by \(program.rawValue); to continue it, run 'resumectl get --from "
                     + "\(ShellWord.quoted(path))' and the URL")
         }
     }

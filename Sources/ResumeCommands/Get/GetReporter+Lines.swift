@@ -22,7 +22,7 @@ enum Replaced: Sendable {
 extension GetReporter {
     /// The name of a download in messages.
     func name(of request: DownloadRequest) -> String {
-        showsURLs ? Redaction.url(request.url) : Printable.escaped(request.destination)
+        showsURLs ? Redaction.url(request.url) : request.destination
     }
 
     /// Returns the line about an event; nil if there is none.
@@ -37,23 +37,23 @@ extension GetReporter {
             let length = total.map { " of \(ByteCount.text($0))" } ?? ", length unknown"
             return "\(name): resumed at \(ByteCount.text(offset))\(length)"
         case .damaged(let reason), .resumeDataOutdated(let reason):
-            return "\(name): \(Printable.escaped(reason.text))"
+            return "\(name): \(reason.text)"
         case .restarted(let reason, _):
-            return "\(name): restarted: \(Printable.escaped(reason.text))"
+            return "\(name): restarted: \(reason.text)"
         case .retrying(let reason, let delay):
             let tenths = Int64(delay / .milliseconds(100))
             // The reason says what it waits for.
-            if reason.code == .noFurtherConnection { return "\(name): \(Printable.escaped(reason.clause))" }
+            if reason.code == .noFurtherConnection { return "\(name): \(reason.clause)" }
             let clock = delay >= .seconds(60) ? ", at \(WallClock.text(afterSeconds: tenths / 10))" : ""
             let wait = tenths > 0 ? "retrying in \(tenths / 10).\(tenths % 10) s\(clock)" : "retrying at once"
-            return "\(name): \(Printable.escaped(reason.clause)); \(wait)"
+            return "\(name): \(reason.clause); \(wait)"
         case .progress:
             return nil
         case .finished(let result):
             let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
             let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
             let unproved = Self.doubt(result)
-            let name = request.usesServerFilename ? Printable.escaped(result.path) : name
+            let name = request.usesServerFilename ? result.path : name
             let digest =
                 request.digest == nil ? nil : result.digest.map { ", \($0.algorithm.rawValue.uppercased()) verified" }
             let facts = reused + (digest ?? "") + (replaced?.text ?? "")
@@ -76,7 +76,7 @@ extension GetReporter {
         guard ["text/html", "application/xhtml+xml"].contains(type), AnswerContext(url: request.url).isNameOfFile,
             let name = request.url.lastPathComponent
         else { return nil }
-        return "note: \(Printable.escaped(name)) is an HTML page (\(type)); is the URL that of the file itself?"
+        return "note: \(name) is an HTML page (\(type)); is the URL that of the file itself?"
     }
 
     /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
@@ -88,7 +88,7 @@ extension GetReporter {
         }
         let word = ShellWord.quoted(request.destination)
         return
-            "\(Printable.escaped(request.destination)): replaces a file of \(ByteCount.text(size)) when it is complete. "
+            "\(request.destination): replaces a file of \(ByteCount.text(size)) when it is complete. "
             + "If curl or wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(word) -o \(word)' "
             + "with the URL."
     }
@@ -121,6 +121,6 @@ extension GetReporter {
     /// Says that a large file is read to compare its digest.
     func checks(_ path: String, bytes: Int64) {
         guard bytes >= NameDecision.comparedWhole else { return }
-        note("\(Printable.escaped(path)): comparing the digest of \(ByteCount.text(bytes))")
+        note("\(path): comparing the digest of \(ByteCount.text(bytes))")
     }
 }

@@ -84,15 +84,15 @@ final class GetReporter: Sendable {
             ])
         }
         let shown = (request.usesServerFilename ? place : nil) ?? request.destination
-        say("\(Printable.escaped(shown)): \(skip.text)")
+        say("\(shown): \(skip.text)")
         // The file is there, which is what a script asks for.
-        if printsPaths { context.print(Printable.escaped(path)) }
+        if printsPaths { context.print(path) }
     }
 
     /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
         if json { context.print(Self.json(failure, failure)) }
-        say("resumectl: \(Printable.escaped(failure.message))", isError: true)
+        say("resumectl: \(failure.message)", isError: true)
     }
 
     func report(
@@ -105,16 +105,14 @@ final class GetReporter: Sendable {
         if let line = mention(replaced, at: event, of: request) { say(line) }
         if let line = line(for: event, of: request, replacing: replaced) { say(line) }
         if let line = result.flatMap({ Self.doubtfulType(of: $0, for: request) }) { say(line) }
-        if printsPaths, let result { context.print(Printable.escaped(result.path)) }
+        if printsPaths, let result { context.print(result.path) }
         display?.update { $0.take(event, of: number) }
     }
 
     /// Reports a download that failed for now, and is tried once more after the others.
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
         if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
-        say(
-            "\(name(of: request)): \(Printable.escaped(reason.clause)). It is tried once more after the other downloads."
-        )
+        say("\(name(of: request)): \(reason.clause). It is tried once more after the other downloads.")
         display?.update { $0.postpone(number) }
     }
 
@@ -127,7 +125,7 @@ final class GetReporter: Sendable {
     ///   - number: The number of the download; nil if it was not started.
     func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest, _ number: Int64? = nil) {
         if json { context.print(Self.json(failure, error, of: request)) }
-        say("resumectl: \(Redaction.url(request.url)): \(Printable.escaped(failure.message))", isError: true)
+        say("resumectl: \(Redaction.url(request.url)): \(failure.message)", isError: true)
         if let number { display?.update { $0.end(number, isFailure: true) } }
     }
 
@@ -177,7 +175,8 @@ final class GetReporter: Sendable {
 
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
-        if let display { display.say(line) } else { context.say(line) }
+        // A file's name or a server's words must not control the terminal.
+        if let display { display.say(Printable.escaped(line)) } else { context.say(line) }
     }
 
     /// Returns the event of a failed download.

@@ -160,7 +160,7 @@ final class JobRun: Sendable {
             if let path = command.files.from, !request.restarts, case .range? = try? await downloader.plan(for: request)
             {
                 reporter.note(
-                    "\(Printable.escaped(path)) is not used: the store has bytes of this download. To use it, add "
+                    "\(path) is not used: the store has bytes of this download. To use it, add "
                         + "--restart.")
             }
             let result = try await command.limitingTime(of: request.interruption) { [programs, downloader, reporter] in

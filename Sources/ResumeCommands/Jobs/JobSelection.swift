@@ -110,13 +110,13 @@ extension Job {
     /// Says why it does not run.
     var outdated: String {
         "\(Redaction.key(url)): left out, since a later command downloads another file to "
-            + Printable.escaped(destination)
+            + destination
     }
 
     /// Why it is left out.
     var leftOut: String {
         "\(Redaction.key(url)): left out, since it was refused before anything was received: "
-            + "\(Printable.escaped(failure?.text ?? "")). Name it to try again, or remove it with "
+            + "\(failure?.text ?? ""). Name it to try again, or remove it with "
             + "'resumectl forget \(ShellWord.quoted(destination))'"
     }
 

@@ -108,7 +108,6 @@ struct CancelCommand: EndingCommand {
 
     @Flag(help: "All downloads that are not done.")
     var all = false
-
 }
 
 /// The command `resumectl forget`.
@@ -126,7 +125,6 @@ struct ForgetCommand: EndingCommand {
 
     @Flag(help: "Print what would be forgotten, and forget nothing.")
     var dryRun = false
-
 }
 
 /// A command that ends jobs which no process runs.

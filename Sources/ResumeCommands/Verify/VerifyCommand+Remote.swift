@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import HTTPTypes
 internal import ResumeDownload
 internal import ResumeHTTP
 internal import ResumeStore

@@ -71,8 +71,15 @@ package final class RateLimiter: Sendable {
 
     /// Records received bytes.
     ///
-    /// - Returns: The ticket, whose holder may have to wait.
-    fileprivate func take(_ count: Int) -> Double { schedule.withLock { $0.take(Int64(count), now: .now) } }
+    /// - Returns: The ticket, and whether its holder must wait; nil if there is no limit.
+    fileprivate func take(_ count: Int) -> (ticket: Double, waits: Bool)? {
+        schedule.withLock { schedule in
+            guard schedule.isLimiting else { return nil }
+            let now = ContinuousClock.now
+            let ticket = schedule.take(Int64(count), now: now)
+            return (ticket, schedule.delay(of: ticket, now: now) != nil)
+        }
+    }
 
     fileprivate func delay(of ticket: Double) -> Duration? {
         schedule.withLock { $0.delay(of: ticket, now: .now) }
@@ -97,15 +104,13 @@ final class RatePace: Sendable {
     ///
     /// - Returns: Whether more may be received at once.
     func allowsMore(after count: Int) -> Bool {
-        guard limiters.contains(where: \.isLimiting) else { return true }
-        return tickets.withLock { tickets in
-            var allows = true
-            for (index, limiter) in limiters.enumerated() where limiter.isLimiting {
-                tickets[index] = limiter.take(count)
-                if limiter.delay(of: tickets[index]) != nil { allows = false }
-            }
-            return allows
+        var allows = true
+        for (index, limiter) in limiters.enumerated() {
+            guard let taken = limiter.take(count) else { continue }
+            tickets.withLock { $0[index] = taken.ticket }
+            if taken.waits { allows = false }
         }
+        return allows
     }
 
     /// Waits until more bytes may be received.

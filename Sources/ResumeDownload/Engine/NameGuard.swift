@@ -44,13 +44,10 @@ final class NameGuard: Sendable {
         destination.isRecorded = true
         let replacesAny = request.replacing == .any
         var comparison: FileComparison?
-        let own: FileStamp? = found.stamp.flatMap { now in
-            if replacesAny { return now }
-            // A part does not replace a file of another length, which may be the whole.
-            if let part = request.selection, part.length(completeLength: nil) != now.size { return nil }
-            return record.map { place.comparable($0.stamp, with: now) }
+        let own = found.stamp.flatMap { now in
+            replacesAny ? now : record.map { place.comparable($0.stamp, with: now) }
         }
-        switch NameDecision(found, own: own, digest: digest) {
+        switch NameDecision(found, own: own, digest: digest, part: replacesAny ? nil : request.selection) {
         case .write, .keep, .number: destination.replaces = replacesAny
         case .replace(let stamp): (destination.replaces, destination.onlyReplaces) = (true, replacesAny ? nil : stamp)
         case .compare(let size):

@@ -19,6 +19,7 @@ struct TracedTransport: Transport {
 
     var permitsSomeAddressesOnly: Bool { transport.permitsSomeAddressesOnly }
 
+    /// Not traced, since the engine sends each request with a time limit.
     func send(_ request: HTTPRequest) async throws -> TransportResponse {
         try await transport.send(request)
     }

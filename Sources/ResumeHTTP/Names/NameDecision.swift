@@ -19,6 +19,14 @@ package enum NameDecision: Sendable, Hashable {
         case file(FileStamp)
         /// A link or the like, with its own stamp.
         case other(FileStamp)
+
+        /// The stamp of what has the name; nil if nothing does.
+        package var stamp: FileStamp? {
+            switch self {
+            case .nothing: nil
+            case .file(let stamp), .other(let stamp): stamp
+            }
+        }
     }
 
     /// Decides about a name.
@@ -27,8 +35,14 @@ package enum NameDecision: Sendable, Hashable {
     ///   - found: What has the name.
     ///   - own: The file that was delivered there, or that the user has named for this download; nil if there is none.
     ///   - digest: Whether it has the digest that the caller names; nil if the caller names none.
+    ///   - part: What is downloaded if it is not the whole; it replaces no file of another length, which may be the
+    ///     whole.
     ///   - renames: Whether the new file may get a number.
-    package init(_ found: Found, own: FileStamp?, digest: InPlaceDigest?, renames: Bool = false) {
+    package init(
+        _ found: Found, own: FileStamp?, digest: InPlaceDigest?, part: RangeSelection? = nil, renames: Bool = false
+    ) {
+        let fits = part.map { $0.length(completeLength: nil) == found.stamp?.size } ?? true
+        let own = fits ? own : nil
         switch (found, own) {
         case (.nothing, _): self = .write
         case (.other(let now), let recorded?) where now == recorded: self = .replace(now)

@@ -16,6 +16,9 @@ package struct OriginPace: Sendable {
         case full
     }
 
+    /// What is known of a request.
+    private enum Answer { case pending, served, refused }
+
     /// Whether one of its downloads has made progress.
     package var works = false
     /// The end of the wait that the server requested.
@@ -27,9 +30,6 @@ package struct OriginPace: Sendable {
     /// Why ranges of a file were refused as the plain file was, so that others are not requested in another way.
     package var refusals: Set<Reason.Code> = []
     private var lastTurn = 0
-    /// What is known of a request.
-    private enum Answer { case pending, served, refused }
-
     /// The downloads that have a request at the origin.
     private var busy: [Turn: Answer] = [:]
     /// The download that was served and left last, and the last one that had a request then.

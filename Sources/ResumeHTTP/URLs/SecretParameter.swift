@@ -9,6 +9,7 @@ struct SecretParameter {
     /// The value, percent-decoded; the whole text if there is no `=`.
     private let value: [UInt8]
     private let rawName: [UInt8]
+    private let words: ParameterWords
     /// Whether the parameter has a `=`.
     let hasValue: Bool
 
@@ -18,12 +19,11 @@ struct SecretParameter {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         rawName = PercentEncoding.decoded(PercentEncoding.decoded(Array(parts.first ?? text.utf8)))
+        words = ParameterWords(of: rawName)
         name = String(decoding: rawName, as: UTF8.self).lowercased()
         hasValue = parts.count > 1
         value = hasValue ? PercentEncoding.decoded(Array(parts[1])) : rawName
     }
-
-    private var words: ParameterWords { ParameterWords(of: rawName) }
 
     /// Whether the value is a secret, regardless of the other parameters.
     var isSecret: Bool {
@@ -151,7 +151,6 @@ extension SecretParameter {
     }
 
     private var hasSecretWord: Bool {
-        let words = words
         let isShortNumber = hasValue && (1...3).contains(value.count) && value.allSatisfy(Self.isDigit)
         let isLong = hasValue && value.count >= Self.shortestWeakSecret
         return words.all.contains {

@@ -25,10 +25,11 @@ extension OpenFile {
         return damaged
     }
 
-    /// Computes the checksums of a range, in blocks of at most a length.
+    /// Computes the checksums of a range, in blocks of at most ``PartLedger/blockLength``.
     ///
     /// - Throws: ``SystemError``, also if the file is shorter.
-    func blocks(in range: Range<Int64>, of length: Int64 = PartLedger.blockLength) throws(SystemError) -> [Block] {
+    func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
+        let length = PartLedger.blockLength
         let starts = stride(from: range.lowerBound, to: range.upperBound, by: Int(length))
         return try starts.map { start throws(SystemError) in
             let end = min(start.addingSaturating(length), range.upperBound)

@@ -97,10 +97,10 @@ struct Removal {
                         key: current.key, at: WallClock.milliseconds, kind: kind, reason: $0,
                         bytes: current.receivedBytes)
                 }
-                if var event {
-                    event.jobDestination = isRepair ? nil : try connection.destinationOfJob(for: current.name)
-                    if isRepair { event.bytes = 0 }
-                    removed.append(event)
+                if var reported = event {
+                    reported.jobDestination = isRepair ? nil : try connection.destinationOfJob(for: current.name)
+                    if isRepair { reported.bytes = 0 }
+                    removed.append(reported)
                 }
                 guard !isDryRun else { continue }
                 blobs += try connection.remove(current)

@@ -55,13 +55,3 @@ extension Destination {
         return try file.bytes(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
     }
 }
-
-extension NameDecision.Found {
-    /// The stamp of what has the name; nil if nothing does.
-    package var stamp: FileStamp? {
-        switch self {
-        case .nothing: nil
-        case .file(let stamp), .other(let stamp): stamp
-        }
-    }
-}

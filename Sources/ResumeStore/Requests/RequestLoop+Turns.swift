@@ -20,12 +20,15 @@ extension RequestLoop {
             case .full:
                 client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))
                 try await client.pausing {
-                    while !origins.with(origin, { $0.isOpen }) {
-                        try await clock.sleep(clock.now() + .milliseconds(50))
-                    }
+                    try await look { origins.with(origin) { $0.isOpen } }
                 }
             }
         }
+    }
+
+    /// Looks again and again until other downloads have changed what is known of an origin.
+    private func look(until isReached: () -> Bool) async throws {
+        while !isReached() { try await clock.sleep(clock.now() + .milliseconds(50)) }
     }
 
     /// Waits as long as an origin asks for, unless that is too long.
@@ -60,10 +63,10 @@ extension RequestLoop {
         guard timesYielded < (isFinal ? 1 : 3), !isFinal || !client.renews else { return false }
         let origin = if let turn { turn.origin } else { await client.transfer.origin }
         let latest = clock.now() + .seconds(30)
-        var isCrowded = origins.with(origin) { $0.refuses(turn?.number) }
-        while isCrowded == nil, clock.now() < latest {
-            try await clock.sleep(clock.now() + .milliseconds(50))
+        var isCrowded: Bool?
+        try await look {
             isCrowded = origins.with(origin) { $0.refuses(turn?.number) }
+            return isCrowded != nil || clock.now() >= latest
         }
         guard isCrowded == true else { return false }
         timesYielded += 1

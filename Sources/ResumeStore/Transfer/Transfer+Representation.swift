@@ -180,12 +180,12 @@ extension Transfer {
     ///   - agreedSamples: The number of samples of it that agreed with the server; nil if it needs none.
     ///   - mayGrow: Whether the length of the blob may count.
     ///   - committed: The point after the commit.
-    ///   - fill: Fills and syncs the file before the commit; it may block.
+    ///   - fill: Fills and syncs the file before the commit, and returns the checksums; it may block.
     /// - Throws: ``StoreError``; the entry is unchanged then.
     func rewrite(
         with representation: Representation, because reason: Reason, replacing replaced: Int64, bytes: Int64? = nil,
         holding ranges: [Range<Int64>] = [], agreedSamples: Int64? = nil, mayGrow: Bool = true,
-        committed: KillPoint = .startedOver, filling fill: (OpenFile) throws -> Void = { _ in }
+        committed: KillPoint = .startedOver, filling fill: (OpenFile) throws -> [Block] = { _ in [] }
     ) async throws {
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
@@ -198,8 +198,7 @@ extension Transfer {
             let creation = try BlobCreation(in: store.folder)
             let blocks: [Block]
             do {
-                try fill(creation.file)
-                blocks = try ranges.flatMap { try creation.file.blocks(in: $0, of: 1 << 20) }
+                blocks = try fill(creation.file)
             } catch {
                 _ = try? store.folder.remove(creation.name)
                 throw error
