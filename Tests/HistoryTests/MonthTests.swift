@@ -26,7 +26,10 @@ struct MonthTests {
     func list() async throws {
         let report = try await report(.list)
         #expect(report.multiple < 1.01 && report.failures == 7, "\(report)")
-        #expect(report.longestWait <= 30 && Set(report.said.keys) == ["status-503"], "\(report)")
+        // Two files are fetched at a time: the 503 for one may be due to the other.
+        let expected: Set = ["status-503", "no-further-connection"]
+        #expect(report.said["status-503"] != nil && expected.isSuperset(of: report.said.keys), "\(report)")
+        #expect(report.longestWait <= 30, "\(report)")
     }
 
     @Test("200 machines and an origin that says 429: all get their update, and do not return in the same second")
