@@ -55,7 +55,7 @@ extension DownloadRun {
                 request.digest == nil
                 ? (samples == nil ? Reason.announcedDigestMismatch : .namedDigestMismatch)
                 : .digestMismatch(expected, wrongDigest, isKept: hasRetriedDigest)
-            return try await dropOnce(because: reason, expected)
+            return try await fetchAgain(because: reason, expected)
         }
         guard hasAnswer else {
             try await transfer.note(.digestToBeConfirmed)
@@ -72,17 +72,15 @@ extension DownloadRun {
         return DownloadError(.digestMismatch, reason)
     }
 
-    /// Discards the stored bytes so that they are fetched again; the second time, keeps them and throws.
-    private mutating func dropOnce(because reason: Reason, _ expected: HTTPDigest) async throws -> Bool {
-        guard !hasRetriedDigest else {
-            var reason = reason
-            if request.digest == nil, !transfer.isInMemory {
-                reason.text += "; nothing was written, and the received file is kept in the store"
-            }
-            try await transfer.refuse(expected, because: reason)
-            throw DownloadError(.digestMismatch, reason)
+    /// Fetches the file again beside the stored bytes; throws the second time.
+    private mutating func fetchAgain(because reason: Reason, _ expected: HTTPDigest) async throws -> Bool {
+        var last = reason
+        if request.digest == nil, !transfer.isInMemory {
+            last.text += "; nothing was written, and the received file is kept in the store"
         }
-        try await transfer.discard(reason: reason)
+        try await transfer.refuse(expected, because: hasRetriedDigest ? last : reason)
+        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, last) }
+        try await transfer.startBeside(because: reason)
         hasRetriedDigest = true
         discarded(because: reason)
         return false

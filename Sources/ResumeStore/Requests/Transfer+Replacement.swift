@@ -12,7 +12,7 @@ extension Transfer {
     }
 
     /// Continues without the stored bytes, which stay until their replacement is delivered.
-    func startBeside(because reason: Reason) async throws {
+    package func startBeside(because reason: Reason) async throws {
         let key = entry.key
         let bytes = receivedBytes
         // The other program's file still has bytes that no sample has confirmed.
