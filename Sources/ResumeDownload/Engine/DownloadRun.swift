@@ -199,6 +199,11 @@ extension DownloadRun: RequestClient {
         onEvent(.restarted(reason: reason, totalBytes: nil))
     }
 
+    mutating func wentBack(to held: Int64) {
+        forget()
+        reused = held
+    }
+
     mutating func gaveUp(_ bytes: Int64, because reason: Reason) {
         reused -= min(bytes, reused)
         digest = nil

@@ -57,6 +57,8 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
 
     mutating func discarded(because reason: Reason) { reused = 0 }
 
+    mutating func wentBack(to held: Int64) { reused = held }
+
     mutating func gaveUp(_ bytes: Int64, because reason: Reason) { reused -= min(bytes, reused) }
 
     func refused(by head: HTTPResponse, _ body: Body?, because reason: Reason) async throws -> RequestOutcome {

@@ -58,6 +58,9 @@ package protocol RequestClient {
     /// Called after the stored bytes were discarded.
     mutating func discarded(because reason: Reason)
 
+    /// Called when the download goes on with other stored bytes, of an older version; `held` is their number.
+    mutating func wentBack(to held: Int64)
+
     /// Called after some of the stored bytes were given up.
     mutating func gaveUp(_ bytes: Int64, because reason: Reason)
 

@@ -112,11 +112,9 @@ package struct RequestLoop<Client: RequestClient> {
             origins.with(turn.origin) { $0.serves(turn.number) }
             let start = verdict.replaces ? 0 : held.length
             let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
-            if case .body(let received, _) = outcome {
-                try await learn(from: head, to: plan, received: received, isConditional)
-            }
-            guard verdict.sendsAgain, case .body(let received, let failure) = outcome else { return outcome }
-            return .body(received: max(received - furthest, 0), failure: failure)
+            guard case .body(let received, let failure) = outcome else { return outcome }
+            try await learn(from: head, to: plan, received: received, isConditional)
+            return verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome
         case .complete: return .body(received: 0, failure: nil)
         case .askForWhole(let reason):
             if try await client.renews(after: head) { return .renewed }
@@ -183,11 +181,10 @@ package struct RequestLoop<Client: RequestClient> {
     mutating func follow(_ outcome: RequestOutcome, of plan: Plan, in turn: Turn? = nil) async throws {
         switch outcome {
         case .body(let received, let failure):
-            if received > 0, await client.transfer.isComplete {
+            if await client.transfer.isComplete {
                 let origin = await client.transfer.origin
-                return origins.with(origin) { $0.works = true }
+                return origins.with(origin) { if received > 0 { $0.works = true } }
             }
-            if await client.transfer.isComplete { return }
             if received == 0, let failure, client.noAnswer(failure) != nil, try await yields(to: turn) {
                 return try await follow(.crowded(nil), of: plan, in: turn)
             }
@@ -214,7 +211,9 @@ package struct RequestLoop<Client: RequestClient> {
             try await restart(because: reason)
             client.discarded(because: reason)
         case .closed(let origin, let time): try await wait(for: origin, until: time)
-        case .wentBack: try await restart(because: .olderVersion)
+        case .wentBack:
+            try await restart(because: .olderVersion)
+            client.wentBack(to: await client.transfer.receivedBytes)
         case .renewed: try await follow(.renewed, because: ResponseFailure(.endedEarly))
         }
     }
