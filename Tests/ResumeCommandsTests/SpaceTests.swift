@@ -35,6 +35,34 @@ struct SpaceTests {
         }
     }
 
+    @Test("Under an explicit limit, a job that does not fit yet waits until others have been delivered")
+    func turns() async throws {
+        let files: [String: (held: Int64, resource: Resource)] = [
+            "/a": (1000, Resource(Content(length: 900_000, seed: 1), etag: "\"a\"")),
+            "/b": (600_000, Resource(Content(length: 800_000, seed: 2), etag: "\"b\"")),
+            "/c": (200_000, Resource(Content(length: 300_000, seed: 3), etag: "\"c\"")),
+        ]
+        func handler(cuts: Bool) -> @Sendable (OriginRequest) -> Response {
+            { request in
+                guard let file = files[request.path] else { return .status("404 Not Found") }
+                return .file(file.resource, for: request, cutAfter: cuts ? file.held : nil)
+            }
+        }
+        for count in ["1", "3"] {
+            try await OriginServer.withServer(handler: handler(cuts: true)) { server async throws in
+                for path in files.keys.sorted() {
+                    let outcome = await home.run("get", server.url(path), "-P", home[count], "--retries", "0")
+                    #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+                }
+                server.setHandler(handler(cuts: false))
+                // Each makes the room that the one before it in the list needs.
+                let outcome = await home.run("resume", "-j", count, "--store-max-size", "911000")
+                #expect(outcome.status == .success, "\(outcome.errors)")
+                #expect(try home.names(in: count) == ["a", "b", "c"])
+            }
+        }
+    }
+
     @Test("B2: what is stale makes room, and each loss is a line on standard error, in jobs and in the log")
     func staleIsRemoved() async throws {
         let url = try await home.leavePartial("model.bin")

@@ -17,8 +17,8 @@ final class JobRun: Sendable {
     private let programs: Programs
     /// The longest wait that a server may ask for.
     private let patience: Duration
-    /// What failed for now, and whether it is being tried once more, after all others.
-    private let postponed = Mutex((jobs: [Int64](), isLastRound: false))
+    /// What failed for now and is tried once more after all others, in which round.
+    private let postponed = Mutex(PostponedJobs())
     /// How many files were not replaced.
     private let refused = Atomic(0)
     /// The statuses of failed downloads.
@@ -120,11 +120,7 @@ final class JobRun: Sendable {
                 reporter.waits(for: Reason("another-process", text), of: nil, limit)
             }
             try await runner.rest(for: limit, start)
-            if await slots.until({ $0.isIdle }) {
-                let again = postponed.withLock { state in
-                    state.isLastRound = true
-                    return state.jobs
-                }
+            while await slots.until({ $0.isIdle }), let again = postponed.withLock({ $0.nextRound() }) {
                 for id in again { try await runner.take(id...id, start) }
                 try await runner.rest(for: limit, start)
             }
@@ -179,8 +175,8 @@ final class JobRun: Sendable {
             reporter.skipped(request, as: result.kept ?? .exists, at: result.path, id)
             return nil
         } catch {
-            if let error = error as? DownloadError, postpones(request, id, after: error) {
-                reporter.postponed(request, because: error.reason, id)
+            if let reason = postpones(request, id, after: error) {
+                reporter.postponed(request, because: reason, id)
                 await record(CommandFailure(error), error, of: job)
                 return nil
             }
@@ -191,18 +187,21 @@ final class JobRun: Sendable {
         }
     }
 
-    /// Whether a job that failed for now is tried once more, after all others.
-    private func postpones(_ request: DownloadRequest, _ id: Int64, after error: DownloadError) -> Bool {
+    /// Returns why a job is tried once more after all others; nil if it is not.
+    private func postpones(_ request: DownloadRequest, _ id: Int64, after error: any Error) -> Reason? {
+        guard reporter.hasSeveral else { return nil }
+        if let error = error as? StoreError, error.code == .overLimit {
+            let isAdded = postponed.withLock { $0.add(id, needsRoom: true) }
+            return isAdded ? Reason(error.code.description, error.message) : nil
+        }
         let now = StoreClock.awake.now()
         let isClosed = [request.url.origin, request.url.redacted].contains { place in
             downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
         }
-        guard error.code == .unreachable, request.retryPolicy.retries > 0, !isClosed else { return false }
-        return postponed.withLock { state in
-            guard reporter.hasSeveral, !state.isLastRound else { return false }
-            state.jobs.append(id)
-            return true
-        }
+        guard let error = error as? DownloadError, error.code == .unreachable, request.retryPolicy.retries > 0,
+            !isClosed, postponed.withLock({ $0.add(id, needsRoom: false) })
+        else { return nil }
+        return error.reason
     }
 
     /// Runs --on-complete for a file that is done; if it fails, the job is not.

@@ -45,15 +45,10 @@ package struct SpaceDecision: Sendable {
     }
 
     /// The bytes that must be removed before the next ones are written.
-    package var deficit: Int64 {
-        let onDisk = wanted + Self.records - free
-        return max(wanted - left, onDisk, 0)
-    }
+    package var deficit: Int64 { max(wanted - left, wanted + Self.records - free, 0) }
 
     /// The bytes by which the announced ones exceed a binding limit.
-    package var excess: Int64 {
-        isBinding ? max((rest ?? 1) + others - left, 0) : 0
-    }
+    package var excess: Int64 { isBinding ? max((rest ?? 1) + others - left, 0) : 0 }
 
     /// The bytes that must be removed before all of the announced ones fit.
     package var missing: Int64 { max(excess, (rest ?? 1) - free) }
@@ -70,12 +65,8 @@ package struct SpaceDecision: Sendable {
 
     /// Why no more bytes may be written after what can be removed was removed; nil if more may.
     package var refusal: Refusal? {
-        if rest == 0 {
-            return nil
-        }
-        if room.disk <= 0 {
-            return .disk
-        }
+        if rest == 0 { return nil }
+        if room.disk <= 0 { return .disk }
         return room.limit <= 0 ? .limit : nil
     }
 

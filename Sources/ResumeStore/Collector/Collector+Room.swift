@@ -33,9 +33,7 @@ extension DownloadStore {
                 if try await canRemove(space.missing) { break }
                 if space.excess == 0 || isAlone { throw refusal(of: length, space) }
             }
-            if !isWaiting {
-                configuration.onWaitForSpace?(key)
-            }
+            if !isWaiting { configuration.onWaitForSpace?(key) }
             isWaiting = true
             try await Task.sleep(for: Self.pause)
         }
@@ -113,9 +111,7 @@ extension DownloadStore {
         var left = try await limit.addingSaturating(replaced - totals().receivedBytes)
         // A download that is larger than the limit is an exception to it, not a reason to remove everything else.
         let length = rest?.addingSaturating(sync?.held ?? 0) ?? 0
-        if !rule.isBinding, length > limit {
-            left = .max
-        }
+        if !rule.isBinding, length > limit { left = .max }
         let step = max(min(SpaceDecision.step, limit / 16), 256 << 10)
         return SpaceDecision(
             rule, left: left, free: try freeSpace(), rest: rest, others: others, wanted: wanted ?? step)

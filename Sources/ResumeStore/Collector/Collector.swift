@@ -148,8 +148,7 @@ extension EvictionRule.Group {
             Reason(
                 "outdated-over-budget", "room was needed, and newer data of the same download replaces this entry")
         case .unused:
-            Reason(
-                "over-budget", "room was needed, and this entry was the least recently used")
+            Reason("over-budget", "room was needed, and this entry was the least recently used")
         case .job:
             Reason(
                 "job-over-budget",

@@ -38,9 +38,7 @@ extension DownloadStore {
         }
         let found = try await survey { connection in (try connection.totals(), try connection.sums()) }
         guard wrong > 0 || found.0 != found.1 else { return nil }
-        if repairing {
-            try await write { connection in try connection.setTotals() }
-        }
+        if repairing { try await write { connection in try connection.setTotals() } }
         return (found.0, found.1, wrong)
     }
 }
