@@ -88,16 +88,21 @@ def option_names(argument):
     return ["-" + ("-" if name["kind"] == "long" else "") + name["name"] for name in argument.get("names", [])]
 
 
-def option(argument):
-    """Roff for an option, flag or positional argument."""
-    value = f" {italic(argument['valueName'])}" if argument["kind"] == "option" else ""
-    names = ", ".join(bold(name) for name in option_names(argument)) or italic(argument["valueName"])
+def meaning(argument):
+    """The help of an option, flag or positional argument, with its values and its default."""
     text = " ".join(filter(None, [argument.get("abstract"), argument.get("discussion")]))
     if argument["kind"] == "option" and argument.get("allValues"):
         text += f" One of {', '.join(argument['allValues'])}."
     if argument.get("defaultValue"):
         text += f" The default is {argument['defaultValue']}."
-    return [".TP", names + value, escaped(" ".join(text.split()))]
+    return " ".join(text.split())
+
+
+def option(argument):
+    """Roff for an option, flag or positional argument."""
+    value = f" {italic(argument['valueName'])}" if argument["kind"] == "option" else ""
+    names = ", ".join(bold(name) for name in option_names(argument)) or italic(argument["valueName"])
+    return [".TP", names + value, escaped(meaning(argument))]
 
 
 def synopsis(command, name):
@@ -211,9 +216,7 @@ def reference(root):
                 continue
             value = f" {argument['valueName']}" if argument["kind"] == "option" else ""
             words = ", ".join(option_names(argument)) or argument["valueName"]
-            text = " ".join(filter(None, [argument.get("abstract"), argument.get("discussion")]))
-            default = f" The default is {argument['defaultValue']}." if argument.get("defaultValue") else ""
-            rows.append("| `" + f"{words}{value}".replace("|", "\\|") + f"` | {cell(text + default)} |")
+            rows.append("| `" + f"{words}{value}".replace("|", "\\|") + f"` | {cell(meaning(argument))} |")
         lines += ["", "| Argument | Meaning |", "| --- | --- |", *rows] if rows else []
     return "\n".join(lines) + "\n"
 

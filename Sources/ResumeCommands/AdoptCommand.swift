@@ -72,7 +72,16 @@ struct AdoptCommand: ContextCommand {
         let request = list.request(for: item)
         try await get.withDownloader(for: 1, context) { downloader, _, _ in
             let adoption = try await downloader.adopt(request)
-            if case .differs(let reason) = adoption.proof {
+            let (proof, members): (String, JSONObject)
+            switch adoption.proof {
+            case .digest: (proof, members) = ("complete, with the expected digest", ["proof": "digest"])
+            case .samples(let count):
+                proof = "\(count) samples agree with the server's file"
+                members = ["proof": "samples", "agreedSamples": count]
+            case .pending(let reason):
+                proof = "not compared yet, since \(reason.clause)"
+                members = reason.members.adding(["proof": "none"])
+            case .differs(let reason):
                 if json { context.print(Self.json("differs", adoption, request).adding(reason.members)) }
                 throw CommandFailure(.refused, "nothing was adopted: \(reason.text)")
             }
@@ -81,24 +90,12 @@ struct AdoptCommand: ContextCommand {
             try await board.record(request, as: 0)
             let place = try request.checkedDestination().path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
-            show(adoption, request, place, context)
+            guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
+            let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
+            context.print(
+                "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(path) (\(adoption.program.rawValue)): "
+                    + "\(proof). Run 'resumectl resume \(ShellWord.quoted(place))' to complete it as this file.")
         }
-    }
-
-    private func show(_ adoption: Adoption, _ request: DownloadRequest, _ place: String, _ context: CommandContext) {
-        let (proof, members): (String, JSONObject) =
-            switch adoption.proof {
-            case .digest: ("complete, with the expected digest", ["proof": "digest"])
-            case .samples(let count):
-                ("\(count) samples agree with the server's file", ["proof": "samples", "agreedSamples": count])
-            case .pending(let reason), .differs(let reason):
-                ("not compared yet, since \(reason.clause)", reason.members.adding(["proof": "none"]))
-            }
-        guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
-        let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
-        context.print(
-            "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(path) (\(adoption.program.rawValue)): "
-                + "\(proof). Run 'resumectl resume \(ShellWord.quoted(place))' to complete it as this file.")
     }
 
     private static func json(_ event: String, _ adoption: Adoption, _ request: DownloadRequest) -> JSONObject {

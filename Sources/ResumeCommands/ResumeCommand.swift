@@ -110,7 +110,7 @@ struct ResumeCommand: ContextCommand {
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
             jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500).compactMap(\.job)
             chosen = Chosen(ids: [all], count: left.count)
-            if !secrets.areEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
+            if !secrets.fields.isEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {
             let named = try await selection.jobs(on: board, context)
             jobs = named.filter { job in !named.contains { $0.replaces(job) } }
@@ -160,9 +160,6 @@ private struct Secrets {
     let netrc: Netrc?
     /// The server that the fields are sent to; nil if no job needs them.
     var origin: String?
-
-    /// Whether there are none that may be sent to any server.
-    var areEmpty: Bool { fields.isEmpty }
 
     /// Permits a job to use the fields that it needs, before any of them is sent.
     ///

@@ -29,7 +29,7 @@ struct ShowCommand: ContextCommand {
                 show(entry, try await store.events(for: entry.key).suffix(20), context)
             } catch let error as StoreError where error.code == .noEntry {
                 guard let (record, file) = try await store.delivered(named: entry.name) else { throw error }
-                if json { context.print(Rendering.json(record, file)) }
+                if json { context.print(Rendering.json(record, file).adding(["state": file.state(at: record.path)])) }
                 for line in json ? [] : Rendering.lines(record, file) { context.print(line) }
             }
         }

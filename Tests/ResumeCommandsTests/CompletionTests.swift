@@ -42,7 +42,7 @@ struct CompletionTests {
         #expect(options.contains("--output") && options.contains("-o") && options.contains("--header"))
         // Shown by --help-hidden only.
         #expect(
-            !options.contains("--auto-rename") && !options.contains("--checksum")
+            !options.contains("--from") && !options.contains("--checksum")
                 && !options.contains("--accept-encoding"))
         let rest = await answer("get", "-o", "file", "--header", "A: b", "--json", "-q", "--")
         let given = ["--output", "-o", "--json", "-q", "--quiet"]

@@ -62,8 +62,10 @@ struct HelpTests {
         let outcome = await home.run("get", "--help")
         let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count <= 51 && lines.allSatisfy { $0.count <= 80 }, "\(lines.count)")
-        for title in ["EXAMPLE:", "EXIT STATUS: 0 done", "FILES:", "CHECKS:", "REQUESTS:", "OPTIONS:", "--help-hidden"]
-        {
+        for title in [
+            "EXAMPLE:", "EXIT STATUS: 0 done", "FILES:", "CHECKS:", "REQUESTS:", "OPTIONS:", "--help-hidden",
+            "--overwrite", "--auto-rename",
+        ] {
             #expect(outcome.output.contains(title), "\(title)")
         }
     }
@@ -115,6 +117,8 @@ struct HelpTests {
         ]
         let mark = marks[name]
         #expect(outcome.output.contains(mark ?? "?"))
+        guard name == "exit-status" else { return }
+        for way in ["--overwrite", "--auto-rename", "-o "] { #expect(outcome.output.contains(way)) }
     }
 
     @Test("Help on something that does not exist is an error with the topics")

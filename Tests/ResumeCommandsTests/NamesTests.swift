@@ -53,6 +53,8 @@ struct NamesTests {
             server.setHandler { .file(Resource(Content("new"), etag: "\"2\""), for: $0) }
             #expect(await get(server).status == .success)
             #expect(try home.bytes("f.bin") == Array("new".utf8))
+            let again = await get(server, "--restart")
+            #expect(again.status == .success && again.errors.hasSuffix("f.bin: done, 3 B\n"), "\(again)")
             // Changed since.
             try home.write("edited".utf8, to: "f.bin")
             #expect(await get(server).status == .cannotCreate)
@@ -453,7 +455,8 @@ struct NamesTests {
             #expect(await home.run("history").lines.count == 2)
             let shown = await home.run("show", home["f.bin"])
             #expect(shown.status == .success && shown.output.contains("unchanged") && shown.output.contains(digest))
-            #expect(try await home.run("show", home["f.bin"], "--json").object["path"]?.string == home["f.bin"])
+            let object = try await home.run("show", home["f.bin"], "--json").object
+            #expect(object["path"]?.string == home["f.bin"] && object["state"]?.string == "unchanged")
             #expect(await home.run("verify", home["f.bin"]).output.contains("SHA-256 verified"))
             let purged = await home.run("purge", home["f.bin"])
             #expect(purged.status == .success && purged.errors.contains("was delivered"))
@@ -463,6 +466,7 @@ struct NamesTests {
             try home.remove("g.bin")
             #expect(await home.run("history").lines.count == 2)
             #expect(await home.run("show", home["g.bin"]).output.contains("no longer there"))
+            #expect(try await home.run("show", home["g.bin"], "--json").object["state"]?.string == "missing")
             #expect(await get(server).status == .success)
         }
     }

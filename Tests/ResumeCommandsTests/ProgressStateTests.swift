@@ -225,4 +225,20 @@ struct ProgressStateTests {
         state.tick(start + .seconds(33))
         #expect(state.report == ["file: no data for 20s, retry in 10s, 50%"])
     }
+
+    @Test("With --json, the report is an event for each download that waits, which says until when")
+    func events() throws {
+        let start = ContinuousClock.now
+        var state = ProgressState(count: 3, now: start)
+        state.reportsEvents = true
+        for number in 1...3 { state.begin(Int64(number), named: "https://host.test/\(number)") }
+        state.take(.retrying(reason: .restartRequested, after: .seconds(90)), of: 1)
+        state.take(.waiting, of: 2)
+        state.tick(start + .seconds(30))
+        let events = try state.report.map { try JSONText(parsing: $0) }
+        #expect(events.map { $0["event"]?.string } == ["waiting", "waiting"])
+        #expect(events.map { $0["url"]?.string } == ["https://host.test/1", "https://host.test/2"])
+        #expect(events.first?["reason"]?.string == Reason.restartRequested.code.rawValue)
+        #expect(events.first?["until"]?.string?.hasSuffix("Z") == true && events.last?["until"] == .null)
+    }
 }

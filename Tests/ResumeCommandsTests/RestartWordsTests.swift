@@ -73,6 +73,21 @@ struct RestartWordsTests {
         fields.reduce(response) { $0.settingField($1.0, to: $1.1.isEmpty ? nil : $1.1) }
     }
 
+    @Test("An address of another file does not mean that the file changed, and its bytes are kept for the right one")
+    func otherFile() async throws {
+        let first: @Sendable (OriginRequest) -> Response = { .file(Self.old, for: $0, cutAfter: 200_000) }
+        try await OriginServer.withServer(handler: first) { server in
+            let get = ["get", server.url("/a.bin"), "-o", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            server.setHandler { .file($0.path == "/a.bin" ? Self.old : Self.new, for: $0) }
+            let other = await home.run("resume", home["out.bin"], "--url", server.url("/b.bin"))
+            #expect(other.status == .success && !other.errors.contains("changed on the server"), "\(other)")
+            #expect(other.errors.contains("restarted: this URL has another file than the stored bytes are of"))
+            let right = await home.run(get.dropLast(2))
+            #expect(right.status == .success && right.errors.contains("resumed at"), "\(right)")
+        }
+    }
+
     @Test("Each restart is explained", arguments: cases)
     func explained(_ row: Case) async throws {
         let first: @Sendable (OriginRequest) -> Response = {

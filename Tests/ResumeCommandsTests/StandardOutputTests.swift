@@ -29,6 +29,17 @@ struct StandardOutputTests {
         }
     }
 
+    @Test("/dev/stdout is standard output, and the message about another device names the way to write to it")
+    func devices() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let output = Output()
+            let outcome = await home.stream([server.url(), "-o", "/dev/stdout"], to: output.take)
+            #expect(outcome.status == .success && Sample.content.matches(output.bytes), "\(outcome.errors)")
+            let refused = await home.run("get", server.url(), "-o", "/dev/null")
+            #expect(refused.status == .cannotCreate && refused.errors.contains("use '-o -'"), "\(refused.errors)")
+        }
+    }
+
     @Test("Fifty cuts change nothing: each byte is written once, in order")
     func cuts() async throws {
         let content = Content(length: 5_100_000, seed: 3)

@@ -177,6 +177,20 @@ struct TermsTests {
         }
     }
 
+    @Test("resume retries as often as its jobs were to, unless it is told otherwise")
+    func retriesOfResume() async throws {
+        try await OriginServer.withServer(handler: { _ in .status("503 Service Unavailable") }) { server in
+            for (arguments, count) in [
+                (["get", server.url(), "-o", home["out.bin"], "--retries", "0"], 1), (["resume"], 2),
+                (["resume", "--retries", "1"], 4),
+            ] {
+                #expect(await home.run(arguments).status == .tryAgain)
+                #expect(server.requests.count == count, "\(arguments)")
+            }
+            #expect(await home.run("resume", "--retries", "1001").status == .usage)
+        }
+    }
+
     @Test func coded() async throws {
         let handler: @Sendable (OriginRequest) -> Response = {
             Response.file(Self.file, for: $0).settingField("Content-Encoding", to: "gzip")

@@ -32,6 +32,14 @@ struct ContradictionTests {
         #expect(Self.judge(version, try Self.context(from: "mirror.test")) == "start over: entity-tag-changed")
     }
 
+    @Test("A page is said to leave what is stored only if something is")
+    func words() throws {
+        var context = try Self.context(from: "login.test")
+        #expect(!Contradiction.page.reason(in: context).text.contains("kept"))
+        context.home = context.url
+        #expect(Contradiction.page.reason(in: context).text.contains("What you have is kept"))
+    }
+
     @Test(
         "A 200 with a Content-Range that is not that of the whole file is never the whole file",
         arguments: [

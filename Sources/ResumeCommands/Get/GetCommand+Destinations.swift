@@ -71,7 +71,8 @@ extension GetCommand {
     func replaced(by request: DownloadRequest, of job: Job, isInPlace: Bool) -> ReplacedFile {
         ReplacedFile { [files] in
             guard !request.usesServerFilename else { return nil }
-            if !request.restarts, isInPlace { return .version }
+            if request.restarts, isInPlace || request.replacing == .own { return nil }
+            if isInPlace { return .version }
             var status = stat()
             guard unsafe lstat(job.destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
             return .other(bytes: Int64(status.st_size), isForeign: job.file == nil && files.from == nil)

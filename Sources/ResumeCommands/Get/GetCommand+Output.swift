@@ -11,7 +11,7 @@ internal import ResumeStore
 /// `get --output -`: the bytes of a file on standard output.
 extension GetCommand {
     /// Whether the file is written to standard output.
-    var writesToOutput: Bool { files.output == "-" }
+    var writesToOutput: Bool { files.output == "-" || files.output == "/dev/stdout" }
 
     /// Whether the bytes for standard output go through the store.
     var storesOutput: Bool { files.keep || files.hold || files.from != nil }

@@ -81,7 +81,6 @@ extension GetCommand {
         try require(
             (1...DownloadRequest.mostConnections).contains(pace.connections),
             "--connections must be between 1 and \(DownloadRequest.mostConnections)")
-        try require((0...1000).contains(pace.retries), "--retries must be between 0 and 1000")
         let least = Duration.milliseconds(100)
         let day = Duration.seconds(86_400)
         try require(

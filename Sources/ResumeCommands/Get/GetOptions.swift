@@ -18,7 +18,7 @@ struct FileOptions: ParsableArguments {
         help: .value("file", "Read URLs from a file, one per line; - for input."), completion: .file())
     var inputFile: String?
 
-    @Option(help: .value("path", "Begin with what another program has left; see adopt."), completion: .file())
+    @Option(help: .hidden("Begin with what another program has left; see adopt.", "path"), completion: .file())
     var from: String?
 
     @Flag(help: .hidden("With -o -, write nothing before the file is verified."))
@@ -32,10 +32,10 @@ struct FileOptions: ParsableArguments {
         help: "Use the name that the server sends.")
     var remoteHeaderName = false
 
-    @Flag(help: .hidden("Number files of the same name (name.1.ext)."))
+    @Flag(help: "If the file exists, write to name.1.ext.")
     var autoRename = false
 
-    @Flag(help: .hidden("Replace files that this program has not written."))
+    @Flag(help: "Replace files that this program has not written.")
     var overwrite = false
 
     @Flag(help: "Skip files that exist, without checking them.")
@@ -98,13 +98,10 @@ struct RequestOptions: ParsableArguments {
     var usesHTTP2 = false
 }
 
-/// How `get` makes the requests of a file, how often, and how long it waits.
+/// How `get` makes the requests of a file, and how long it waits.
 struct PaceOptions: ParsableArguments {
     @Option(help: .value("n", "Connections for each file."))
     var connections: Int = 1
-
-    @Option(help: .hidden("Retries before the first progress; 0 for none.", "n"))
-    var retries: Int = 5
 
     @Option(
         typed: "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",

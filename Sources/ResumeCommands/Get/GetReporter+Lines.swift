@@ -30,7 +30,7 @@ extension GetReporter {
         let name = name(of: request)
         switch event {
         case .waiting:
-            return "\(name): \(Self.sameResource.text)"
+            return "\(name): \(Reason.sameResource.text)"
         case .started(let total):
             return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
         case .resumed(let offset, let total):

@@ -34,13 +34,15 @@ final class GetReporter: Sendable {
             !json && !command.writesToOutput
             && (messages.printed == .path || !isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
-        let state = ProgressState(stallTimeout: PaceOptions.limit(command.pace.stallTimeout))
-        let isShown = !messages.noProgress && !isQuiet && !json
-        let isPlain = messages.progress == .lines || context.terminalSize() == nil
+        var state = ProgressState(stallTimeout: PaceOptions.limit(command.pace.stallTimeout))
+        state.reportsEvents = json
+        let isShown = json || !messages.noProgress && !isQuiet
+        let isPlain = json || messages.progress == .lines || context.terminalSize() == nil
         display =
             isShown
             ? ProgressDisplay(
-                state, linesEvery: isPlain ? .seconds(30) : nil, size: context.terminalSize, write: context.errors)
+                state, linesEvery: isPlain ? .seconds(30) : nil, size: context.terminalSize,
+                write: json ? context.output : context.errors)
             : nil
         self.context = context
     }
@@ -61,7 +63,8 @@ final class GetReporter: Sendable {
     func begin(_ request: DownloadRequest, _ number: Int64) {
         display?.update { state in
             let path = showsURLs ? nil : request.destination.split(separator: "/").last
-            state.begin(number, named: path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url))
+            let name = path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url)
+            state.begin(number, named: json ? request.url.redacted : name)
         }
     }
 
@@ -101,19 +104,19 @@ final class GetReporter: Sendable {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.
         if result?.isExisting == true { return }
+        display?.update { $0.take(event, of: number) }
         if json { return context.print(Self.json(event, of: request)) }
         if let line = mention(replaced, at: event, of: request) { say(line) }
         if let line = line(for: event, of: request, replacing: replaced) { say(line) }
         if let line = result.flatMap({ Self.doubtfulType(of: $0, for: request) }) { say(line) }
         if printsPaths, let result { context.print(result.path) }
-        display?.update { $0.take(event, of: number) }
     }
 
     /// Reports a download that failed for now, and is tried once more after the others.
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
+        display?.update { $0.postpone(number) }
         if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
         say("\(name(of: request)): \(reason.clause). It is tried once more after the other downloads.")
-        display?.update { $0.postpone(number) }
     }
 
     /// Reports a download that failed.
@@ -145,8 +148,7 @@ final class GetReporter: Sendable {
     ///   - delay: How long; nil if that is unknown.
     func waits(for reason: Reason, of name: String?, _ delay: Duration? = nil) {
         guard json else { return }
-        let time = delay.map { WallClock.text(afterSeconds: $0.components.seconds + 1) }
-        context.print(reason.members.adding(["event": "waiting", "url": name, "until": time]))
+        context.print(reason.waiting(name, delay.map { $0.components.seconds + 1 }))
     }
 
     /// Says that a download waits since its origin asked to wait, or refused connections.
@@ -155,8 +157,6 @@ final class GetReporter: Sendable {
         let reason = Reason("origin", "waiting until \(request.url.host) can be asked again")
         waits(for: reason, of: request.url.redacted, delay > .zero ? delay : nil)
     }
-
-    static let sameResource = Reason("another-download", "waiting for another download of the same resource")
 
     /// Prints a message that is not an event.
     func note(_ line: String) {
@@ -176,7 +176,7 @@ final class GetReporter: Sendable {
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         // A file's name or a server's words must not control the terminal.
-        if let display { display.say(Printable.escaped(line)) } else { context.say(line) }
+        if let display, !json { display.say(Printable.escaped(line)) } else { context.say(line) }
     }
 
     /// Returns the event of a failed download.
@@ -196,7 +196,7 @@ final class GetReporter: Sendable {
         let url = request.url.redacted
         let (name, members): (String, JSONObject) =
             switch event {
-            case .waiting: ("waiting", Self.sameResource.members.adding(["until": nil]))
+            case .waiting: ("waiting", Reason.sameResource.waiting(url, nil))
             case .started(let total): ("started", ["totalBytes": total])
             case .resumed(let offset, let total): ("resumed", ["offset": offset, "totalBytes": total])
             case .damaged(let reason): ("damaged", reason.members)

@@ -20,8 +20,8 @@ extension Rendering {
 
     /// Says what became of a delivered file.
     static func lines(_ record: DeliveryRecord, _ file: DeliveredFile) -> [String] {
-        let isThere = (try? Destination(record.path))?.found.stamp != nil
-        let state = file.isInPlace(at: record.path) ? "unchanged" : isThere ? "changed since" : "no longer there"
+        let code = file.state(at: record.path)
+        let state = ["changed": "changed since", "missing": "no longer there"][code] ?? code
         var lines = [
             "file       \(record.path)", "from       \(Redaction.key(record.url))",
             "size       \(ByteCount.text(file.stamp.size)) (\(file.stamp.size) bytes)",
@@ -31,6 +31,13 @@ extension Rendering {
             lines.append("\(digest.algorithm.rawValue)    \(digest.hexadecimal), checked \(time(file.checkedAt))")
         }
         return lines
+    }
+}
+
+extension DeliveredFile {
+    /// What became of it, in JSON.
+    func state(at path: String) -> String {
+        isInPlace(at: path) ? "unchanged" : (try? Destination(path))?.found.stamp != nil ? "changed" : "missing"
     }
 }
 

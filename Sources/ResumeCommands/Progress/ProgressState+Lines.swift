@@ -28,6 +28,7 @@ extension ProgressState {
     /// The lines for a log: the total, and what the first of the downloads that receive nothing waits for, or else what
     /// the first one does.
     package var report: [String] {
+        if reportsEvents { return sorted.compactMap(event) }
         let total = count > 1 ? [total(width: 200)] : []
         guard let file = sorted.first(where: { words($0) != nil }) ?? sorted.first else { return total }
         let wait = words(file)?.long
@@ -35,6 +36,17 @@ extension ProgressState {
         let columns: [Column] = wait == nil ? [.percent, .bytes, .speed, .left] : [.percent]
         let facts = [wait ?? ""] + columns.map { text(file, $0) }
         return ["\(file.name): \(facts.filter { !$0.isEmpty }.joined(separator: ", "))"] + total
+    }
+
+    /// Returns the event of a download that waits; nil if it does not.
+    private func event(_ file: File) -> String? {
+        switch file.phase {
+        case .retrying(let reason, let time):
+            let seconds = (time - now).components.seconds
+            return reason.waiting(file.name, seconds > 0 ? seconds : nil).json
+        case .waiting: return Reason.sameResource.waiting(file.name, nil).json
+        case .connecting, .receiving, .saving: return nil
+        }
     }
 
     /// Returns one line for files that do not fit.
@@ -179,11 +191,11 @@ extension ProgressState {
         case .connecting: return ("starting", silence(file, "no response") ?? "connecting")
         case .waiting: return ("waiting", "waiting for another download of it")
         case .saving: return ("saving", "saving to disk")
-        case .retrying(let why, let time):
+        case .retrying(let reason, let time):
             let seconds = (time - now).components.seconds
             let clock = seconds >= 60 ? ", at \(WallClock.text(afterSeconds: seconds))" : ""
             let wait = seconds > 0 ? " in \(TimeSpan.text(seconds))\(clock)" : ""
-            return ("retrying", "retrying\(wait): \(Printable.escaped(why))")
+            return ("retrying", "retrying\(wait): \(Printable.escaped(reason.clause))")
         }
     }
 

@@ -12,7 +12,7 @@ package struct ProgressState {
             /// Another task or process downloads the same resource.
             case waiting
             case receiving
-            case retrying(why: String, at: ContinuousClock.Instant)
+            case retrying(Reason, at: ContinuousClock.Instant)
             /// All bytes have been received, and are checked and flushed to disk.
             case saving
         }
@@ -33,6 +33,8 @@ package struct ProgressState {
 
     /// The running downloads by their numbers.
     private(set) var files: [Int64: File] = [:]
+    /// Whether ``report`` consists of events in JSON; the names are URLs then.
+    package var reportsEvents = false
     /// The number of downloads, including those that have not started; it grows while a list is read.
     package var count: Int
     private(set) var done = 0
@@ -88,7 +90,7 @@ package struct ProgressState {
         file.heard = nil
         switch event {
         case .waiting: file.phase = .waiting
-        case .retrying(let reason, let delay): file.phase = .retrying(why: reason.clause, at: now + delay)
+        case .retrying(let reason, let delay): file.phase = .retrying(reason, at: now + delay)
         case .started(let total):
             file.phase = .receiving
             file.total = total

@@ -16,6 +16,9 @@ struct LoadOptions: ParsableArguments {
     @Option(help: .hidden("Connections to each host (default: as many as the number of downloads requires).", "n"))
     var perHost: Int?
 
+    @Option(help: .hidden("Retries before the first progress; 0 for none (default: 5).", "n"))
+    var retries: Int?
+
     @Option(
         typed: "Retry for this long after progress, and wait no longer when a server asks (default: 15m).",
         isHidden: true, TimeSpan.secondsArgument)
@@ -23,12 +26,14 @@ struct LoadOptions: ParsableArguments {
 
     /// Sets the limits of a request that are given.
     func apply(to request: inout DownloadRequest) {
+        if let retries { request.retryPolicy.retries = retries }
         if let retryTime { request.retryPolicy.time = retryTime.duration }
         if let limitRate { request.rateLimit = limitRate.constant }
     }
 
     func validate() throws {
         try require((1...64).contains(maxConcurrent), "--max-concurrent must be between 1 and 64")
+        try require((0...1000).contains(retries ?? 0), "--retries must be between 0 and 1000")
         try require((1...1024).contains(perHost ?? 1), "--per-host must be between 1 and 1024")
     }
 }

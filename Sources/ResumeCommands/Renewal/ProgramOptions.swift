@@ -12,7 +12,7 @@ struct ProgramOptions: ParsableArguments {
             "command"))
     var authCommand: String?
 
-    @Option(help: .value("cmd", "Program for each file, whose path is in RESUMECTL_PATH."))
+    @Option(help: .value("cmd", "Program for each file (path: RESUMECTL_PATH)."))
     var onComplete: String?
 
     @Flag(name: [.customLong("shell"), .customLong("renew-shell")], help: .hidden("Run these programs with /bin/sh."))

@@ -49,7 +49,7 @@ struct Settings {
         settings.removeAll { hasStore && $0.name == "store" }
         // Of several, the last one counts.
         for setting in settings {
-            effective.removeAll { $0.name == setting.name && !Self.isRepeated(setting.name) }
+            effective.removeAll { $0.name == setting.name && setting.name != "resolve" }
             effective.append(setting)
         }
     }
@@ -67,8 +67,6 @@ struct Settings {
             values[String(name)] = value
         }
     }
-
-    private static func isRepeated(_ name: String) -> Bool { name == "resolve" }
 
     /// Whether all settings apply to a command.
     private static func hasDefaults(_ command: any ParsableCommand.Type) -> Bool {
@@ -102,8 +100,10 @@ struct Settings {
         var settings: [Setting] = []
         for line in try file.next(most: .max, until: { false }) {
             let source = "\(Printable.escaped(path)), line \(line.number)"
-            guard let text = line.text else { throw CommandFailure(.usage, "\(source): not in UTF-8") }
-            guard let parts = text.wholeMatch(of: /(?s)(?:--)?([^=]*?)\s*(?:=\s*(.*))?/) else { continue }
+            // Each text matches.
+            guard let parts = line.text?.wholeMatch(of: /(?s)(?:--)?([^=]*?)\s*(?:=\s*(.*))?/) else {
+                throw CommandFailure(.usage, "\(source): not in UTF-8")
+            }
             var value = parts.2 ?? ""
             if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") { value = value.dropFirst().dropLast() }
             settings.append(Setting(name: String(parts.1), value: String(value), source: source))
@@ -127,7 +127,7 @@ struct Settings {
         let given = own.read(arguments.dropFirst()).values
         let used = effective.filter { setting in
             own.takesValue("--\(setting.name)") != nil && (takesAll || setting.name.hasPrefix("store"))
-                && !Self.yields(setting.name, to: given)
+                && !(Self.rivals[setting.name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
         }
         // Those of the settings come first, so that others take precedence.
         let defaults = used.flatMap { $0.arguments(options) }
@@ -147,11 +147,8 @@ struct Settings {
         return result
     }
 
-    /// Whether a setting is left out because of an option of the command line that it cannot be combined with.
-    private static func yields(_ name: String, to given: [String: String]) -> Bool {
-        (rivals[name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
-    }
-
+    /// The options of the command line that a setting cannot be combined with, and is left out with one of them.
+    ///
     /// A default must not change where a script writes either.
     private static let rivals: WordTable = """
         cacert: --insecure -k

@@ -1,4 +1,5 @@
 internal import ResumeHTTP
+internal import ResumeFiles
 
 /// A value that is printed as JSON: with sorted keys, explicit nulls and escaped control characters, on one line.
 protocol JSONValue {
@@ -21,6 +22,14 @@ extension Dictionary: JSONValue where Key == String, Value == (any JSONValue)? {
 extension Reason {
     /// The reason as members of an object.
     var members: JSONObject { ["reason": code.rawValue, "message": text] }
+
+    static let sameResource = Reason("another-download", "waiting for another download of the same resource")
+
+    /// Returns the event of a wait for this reason, which ends after a time if that is known.
+    func waiting(_ url: String?, _ seconds: Int64?) -> JSONObject {
+        let time = seconds.map { WallClock.text(afterSeconds: $0) }
+        return members.adding(["event": "waiting", "url": url, "until": time])
+    }
 }
 
 extension HTTPDigest {

@@ -33,7 +33,8 @@ enum HelpTopic: String, CaseIterable {
             64   Wrong usage.
             65   The store is damaged, or verify found damage.
             66   There is no such store, entry or input file.
-            73   The destination cannot be written.
+            73   The destination cannot be written, or a file there was not written by this program, or has changed.
+                 Three ways on: --overwrite replaces it, --auto-rename keeps both, and -o names the file.
             74   Input or output error, or no space left.
             75   Failed for now, or ended by SIGTERM. Partial data is kept: run the command again.
             130  Interrupted (Ctrl-C). Partial data is kept: run the command again.
@@ -70,6 +71,7 @@ enum HelpTopic: String, CaseIterable {
             the expected SHA-256         The file is not the expected one: compare the digest with that of the source.
                                          With the right digest, nothing is fetched again; --restart fetches it.
             No space left, bytes free    Free some space, choose another folder (-P) or store (--store); see gc.
+            already exists               --overwrite replaces the file, --auto-rename keeps both, -o names the new one.
             cannot write                 Choose a folder that this user may write to; -P creates folders.
             too many open files          Use a smaller -j, or raise 'ulimit -n'.
             the store is damaged         Run 'resumectl doctor', then 'resumectl doctor --rebuild'.

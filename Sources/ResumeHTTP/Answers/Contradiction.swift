@@ -59,12 +59,13 @@ package enum Contradiction: Sendable, Hashable {
     /// The contradiction in words.
     package func reason(in context: AnswerContext) -> Reason {
         let host = context.sender?.host ?? context.url?.host ?? "the server"
+        let isFirst = context.home == nil && context.replaced == nil && context.delivered == nil
         return switch self {
         case .page:
             Reason(
                 "portal-suspected",
                 "\(host) answered with a page instead of the file; does the network want a login? "
-                    + "The stored data is kept; --restart takes the page")
+                    + (isFirst ? "" : "What you have is kept; ") + "--restart takes the page")
         case .tag(let old, let new):
             Reason(
                 "tag-contradiction",

@@ -21,6 +21,11 @@ extension Reason {
             "\(count) samples of the stored bytes were compared with the server's file, and all of them agree")
     }
 
+    /// The samples of another address, or of another caller's request, differ.
+    package static let otherFile = Reason(
+        "spot-check-differs", "this URL has another file than the stored bytes are of; they are kept, for the right URL"
+    )
+
     package static let samplesUnanswered = Reason(
         "spot-check-unanswered", "the server did not send the bytes that were requested again to be compared")
 }

@@ -55,10 +55,10 @@ extension DownloadStore {
             }
             if status.kind == .regular { return }
             guard status.kind == .link, !Self.isLinkToOther(path) else {
-                let what = status.kind == .folder ? "a folder" : "not a regular file"
+                let isFolder = status.kind == .folder
                 throw StoreError(
-                    .destination, "cannot write \(path): it is \(what)",
-                    advice: "Choose a file name; only regular files can be replaced.")
+                    .destination, "cannot write \(path): it is \(isFolder ? "a folder" : "not a regular file")",
+                    advice: "Choose a file name\(isFolder ? "." : ", or use '-o -' and redirect the output.")")
             }
         }
 
@@ -175,14 +175,11 @@ extension DownloadStore {
         /// The error for an existing file that is not this program's.
         package func isRefused(_ refusal: NameRefusal) -> StoreError {
             let path = Printable.escaped(path)
-            let rest =
-                refusal.mayContinue
-                ? " If it is a part of this file, --from \(ShellWord.quoted(path)) continues it." : ""
+            let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
             return StoreError(
                 .destinationExists,
-                "\(path) already exists and is not replaced: this program has not written it, or it has changed since; "
-                    + refusal.text,
-                advice: "--overwrite or -o replaces it, and --auto-rename or another name keeps both.\(rest)",
+                "\(path) already exists and is not replaced: it is not this program's, or has changed; \(refusal.text)",
+                advice: "--overwrite replaces it, --auto-rename keeps both, and -o names the file.\(rest)",
                 cause: SystemError(number: EEXIST, call: "rename", path: self.path))
         }
 

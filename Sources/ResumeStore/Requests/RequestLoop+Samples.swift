@@ -108,8 +108,8 @@ extension RequestLoop {
             guard isUnproved else { return false }
             try await prove(representation ?? stored, count)
             return true
-        case (.differ(let reason), _) where comparison.isSingle, (.unproved(let reason), _) where comparison.isSingle:
-            return try await giveUp(reason)
+        case (.differ(let reason), _) where comparison.isSingle: return try await giveUp(reason, for: .otherFile)
+        case (.unproved(let reason), _) where comparison.isSingle: return try await giveUp(reason)
         case (.differ(let reason), _): throw RequestOutcome.discard(reason)
         case (.unproved(let reason), _):
             try await client.transfer.note(reason)
@@ -118,10 +118,10 @@ extension RequestLoop {
     }
 
     /// Gives up bytes that only another caller's digest proves, or requests the whole file beside the stored bytes.
-    private mutating func giveUp(_ reason: Reason) async throws -> Bool {
+    private mutating func giveUp(_ reason: Reason, for next: Reason? = nil) async throws -> Bool {
         guard await client.transfer.isMarked else {
             try await client.transfer.note(reason)
-            throw RequestOutcome.askForWhole(reason)
+            throw RequestOutcome.askForWhole(next ?? reason)
         }
         client.gaveUp(try await client.transfer.dropMarked(because: reason), because: reason)
         return true
