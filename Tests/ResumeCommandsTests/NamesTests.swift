@@ -129,6 +129,29 @@ struct NamesTests {
         }
     }
 
+    @Test("A delivered file is unchanged where mirrors with the same file take turns")
+    func mirrors() async throws {
+        let turn = Mutex(0)
+        let file = Resource(Content(length: 300_000, seed: 1), etag: "\"s\"")
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            guard request.path == "/f.bin" else { return .file(file, for: request) }
+            let number = turn.withLock { number in
+                number += 1
+                return number
+            }
+            return .status("302 Found", fields: [("Location", "/\(number)/f.bin")])
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            #expect(await get(server).status == .success)
+            for _ in 0..<2 {
+                let again = await get(server)
+                #expect(again.status == .success && again.errors.contains("unchanged on the server"), "\(again)")
+            }
+            let whole = server.requests.filter { $0.path != "/f.bin" && $0.byteRange == nil }
+            #expect(whole.count == 3 && whole.filter { $0.field("If-None-Match") == nil }.count == 1)
+        }
+    }
+
     @Test("--overwrite is also set by the environment, and yields to --auto-rename of the command line")
     func overwriteByDefault() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server async throws in

@@ -17,14 +17,22 @@ extension DownloadRun {
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
+                let resource = await transfer.resourceVerdict(on: delivered, from: response.url, response.trust)
                 let verdict = DeliveredVerdict(
-                    for: response.head, delivered: delivered.representation,
-                    isSameResource: await transfer.isResource(of: delivered, from: response.url, response.trust))
+                    for: response.head, delivered: delivered.representation, isSameResource: resource == .same)
                 if verdict != .unknown { response.body.cancel() }
                 switch verdict {
                 case .unchanged: throw Kept(.unchanged)
                 case .contradiction(let reason): throw RequestOutcome.retry(reason, afterSeconds: nil, status: 304)
                 case .otherResource:
+                    // Mirrors take turns, and samples show that this one has the same file.
+                    if case .compareSamples = resource,
+                        try await samples(
+                            of: Destination(delivered.path ?? destination.path), delivered.stamp.size,
+                            delivered.representation) == .onlySampled
+                    {
+                        throw Kept(.unchanged)
+                    }
                     request.deliveredFile?.entityTag = nil
                     request.deliveredFile?.lastModified = nil
                     throw RequestOutcome.renewed

@@ -151,7 +151,8 @@ extension DownloadRun {
         if request.usesServerFilename, isNew { try await requireFree(destination(for: representation)) }
         let length = request.selection == nil ? representation.completeLength : await transfer.partial.totalLength
         guard let comparison = try names.sampledComparison(of: length) else { return }
-        throw comparison.destination.isRefused(try await refusal(after: comparison, of: representation))
+        let file = comparison.destination
+        throw file.isRefused(try await samples(of: file, comparison.size, representation))
     }
 
     private func requireFree(_ destination: Destination) async throws {
@@ -162,21 +163,23 @@ extension DownloadRun {
         }
     }
 
-    /// Compares samples of a large file in place, which is not replaced whatever they show.
-    private func refusal(
-        after comparison: FileComparison, of representation: Representation
+    /// Compares samples of a file in place with the server's representation of the same length.
+    ///
+    /// - Returns: Why a foreign file is not replaced, whatever they show.
+    func samples(
+        of file: Destination, _ size: Int64, _ representation: Representation
     ) async throws -> NameRefusal {
         let seed = request.sampleSeed ?? UInt64.random(in: .min ... .max)
         var run = self
         var course = SampleCourse(
-            SampleGrid(over: [0..<comparison.size], seed: seed), of: representation, isProved: true,
+            SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
             policy: await policy)
         while case .send(let requests) = course.next() {
             for answer in try await run.answers(to: requests, { try await $0.response(to: $1) }) {
                 switch course.receive(answer.head, to: answer.request) {
                 case .read:
                     let (ranges, difference) = try await answer.compare { range in
-                        try await Blocking.run { try comparison.destination.read(range) }
+                        try await Blocking.run { try file.read(range) }
                     }
                     if let difference { return .differs(at: difference) }
                     course.agree(on: ranges, of: answer.request)

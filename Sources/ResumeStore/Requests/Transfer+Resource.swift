@@ -40,10 +40,11 @@ extension Transfer {
     }
 
     /// Whether a response comes from what a delivered file came from, as far as that is recorded.
-    package func isResource(of file: DeliveredFile, from url: DownloadURL?, _ trust: ServerTrust?) -> Bool {
-        guard let known = file.resource else { return true }
-        let answer = answer(from: url, trust)
-        return (known.code, known.trust) == (answer.code, answer.trust)
+    package func resourceVerdict(
+        on file: DeliveredFile, from url: DownloadURL?, _ trust: ServerTrust?
+    ) -> ResourceVerdict {
+        file.resource.map { ResourceVerdict(held: $0, answer: answer(from: url, trust), ResourceVerdict.Terms()) }
+            ?? .same
     }
 
     /// Returns what bytes of an earlier release came from, as far as their row can tell.
