@@ -29,7 +29,10 @@ struct ShowCommand: ContextCommand {
                 show(entry, try await store.events(for: entry.key).suffix(20), context)
             } catch let error as StoreError where error.code == .noEntry {
                 guard let (record, file) = try await store.delivered(named: entry.name) else { throw error }
-                if json { context.print(Rendering.json(record, file).adding(["state": file.state(at: record.path)])) }
+                if json {
+                    let state = file.state(at: record.path).rawValue
+                    context.print(Rendering.json(record, file).adding(["state": state]))
+                }
                 for line in json ? [] : Rendering.lines(record, file) { context.print(line) }
             }
         }

@@ -20,8 +20,12 @@ extension Rendering {
 
     /// Says what became of a delivered file.
     static func lines(_ record: DeliveryRecord, _ file: DeliveredFile) -> [String] {
-        let code = file.state(at: record.path)
-        let state = ["changed": "changed since", "missing": "no longer there"][code] ?? code
+        let state =
+            switch file.state(at: record.path) {
+            case .unchanged: "unchanged"
+            case .changed: "changed since"
+            case .missing: "no longer there"
+            }
         var lines = [
             "file       \(record.path)", "from       \(Redaction.key(record.url))",
             "size       \(ByteCount.text(file.stamp.size)) (\(file.stamp.size) bytes)",
@@ -35,9 +39,11 @@ extension Rendering {
 }
 
 extension DeliveredFile {
-    /// What became of it, in JSON.
-    func state(at path: String) -> String {
-        isInPlace(at: path) ? "unchanged" : (try? Destination(path))?.found.stamp != nil ? "changed" : "missing"
+    /// What became of it, as JSON says it.
+    enum State: String { case unchanged, changed, missing }
+
+    func state(at path: String) -> State {
+        isInPlace(at: path) ? .unchanged : (try? Destination(path))?.found.stamp != nil ? .changed : .missing
     }
 }
 
