@@ -105,6 +105,34 @@ struct KillPointTests {
         try await Self.recover(folder, of: isBrief ? Self.brief : Self.new, replaces: false)
     }
 
+    @Test("SIGKILL at each step of the delivery of a small download keeps what was recorded of it", arguments: delivery)
+    func killedAfterRecording(at point: KillPoint) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let number = point.rawValue
+        let path = folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int] in
+            let store = try await DownloadStore.open(at: "\(path)/store")
+            let transfer = try await BriefTests.begin(store)
+            let plan = await transfer.plan()
+            let content = BriefTests.server.content
+            _ = try await transfer.receive(BriefTests.server.answer(plan.fields).head, to: plan)
+            try await transfer.write(Array(content[..<60_000]))
+            try await transfer.checkpoint()
+            if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
+            try await transfer.write(Array(content[60_000...]))
+            _ = try await transfer.endBody(.whole, isDelivered: true)
+            try await transfer.deliver(to: KillPointTests.destination(in: path, replaces: true))
+        }
+        let store = try await DownloadStore.open(at: folder["store"])
+        if point != .rowRemoved {
+            let transfer = try await BriefTests.begin(store)
+            #expect(await transfer.partial.length >= 60_000)
+            try await transfer.close()
+        }
+        await store.close()
+    }
+
     /// Short enough not to be recorded between its last byte and its delivery, if the delivery may replace a file.
     static let brief = HonestServer(sampleBytes(300_000, seed: 9), etag: "\"v2\"")
 

@@ -91,14 +91,10 @@ extension Transfer {
             try departure.announce(departure.file(status), connection)
         }
         var announced: FileStatus?
-        // A delivery that replaces nothing must recognize its own file under that name after a crash.
-        if isBrief, !isShared, destination.replaces || destination.isRecorded {
+        // A delivery that replaces nothing must recognize its own file under that name after a crash, and bytes of a
+        // partial row do not count once its blob is also the user's file.
+        if isBrief, !isShared, destination.replaces || destination.isRecorded, main.recorded == 0 {
             try await sync.finish()
-            if entry.grows {
-                // After a crash between the rename and the removal of the row, the blob is the user's file.
-                try await set("grows", to: false)
-                entry.grows = false
-            }
             try await sync.synchronizeData()
             if isRowUnsynced {
                 // The row tells what may exist beside the destination.
