@@ -77,6 +77,16 @@ struct ContradictionTests {
         #expect(try judge("login.test", "manual.html") == "start over: first-request")
     }
 
+    @Test("A page that a digest has not matched is no reason to take another one from a login host")
+    func second() throws {
+        let page = Fixture.held { $0.contentType = "text/html" }
+        #expect(
+            Self.judge(Self.login, held: page, try Self.context(from: "login.test")) == "retry later: portal-suspected")
+        #expect(
+            Self.judge(Self.login, held: page, try Self.context(from: "files.test")) == "start over: entity-tag-changed"
+        )
+    }
+
     @Test("A page is believed only with a restart; other contradictions after three days without the file between")
     func days() throws {
         var context = try Self.context(from: "files.test")

@@ -198,13 +198,13 @@ package enum Verdict: Sendable, Hashable {
         of fresh: Representation, with held: HeldPartial, in context: AnswerContext
     ) -> Contradiction? {
         let held = context.replaced ?? held
+        let stored = held.isEmpty ? context.delivered : held.representation
         let found =
-            if let stored = held.isEmpty ? context.delivered : held.representation {
-                Contradiction(of: fresh, with: stored, held: held.selection == nil ? held.length : 0, in: context)
-                    ?? (held.access == .foreign ? Contradiction(of: fresh, in: context) : nil)
-            } else {
-                Contradiction(of: fresh, in: context)
+            stored.flatMap {
+                Contradiction(of: fresh, with: $0, held: held.selection == nil ? held.length : 0, in: context)
             }
+            // Stored bytes may be a page themselves, which a digest has not matched; a delivered page was wanted.
+            ?? (held.isEmpty && stored != nil ? nil : Contradiction(of: fresh, in: context))
         return found.flatMap { context.believes($0, of: fresh) ? nil : $0 }
     }
 
