@@ -80,6 +80,56 @@ struct DigestTests {
         }
     }
 
+    @Test("Bytes that the server's digest has refuted do not contradict the length of the right file")
+    func refutedLength() async throws {
+        try await Origin.with({ request in
+            if request.number > 1 { return .file(Self.announced, for: request) }
+            // The end of the connection ends the body.
+            let fields = [("ETag", "\"a\""), ("Repr-Digest", Self.right)]
+            let content = Resource.old.content
+            return Response([.head(status: "200 OK", fields: fields), .raw(content.bytes(in: 0..<40_000)), .close])
+        }) { origin in
+            _ = try await origin.get()
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.count == 2)
+        }
+    }
+
+    @Test("After a body that was given up, the stored bytes go on, and the digest is theirs")
+    func givenUp() async throws {
+        let old = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                guard request.number == 2 else { return .file(.old, for: request) }
+                let fields = [("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")]
+                return Response([
+                    .head(status: "200 OK", fields: fields), .raw(Array("3\r\nabc\r\n0\r\n\r\n".utf8)),
+                ])
+            }
+            let result = try await origin.get { $0.digest = old }
+            #expect(try origin.hasDelivered(.old))
+            #expect(result.reusedBytes == 60_000)
+        }
+    }
+
+    @Test("A later copy that does not have the digest either takes the place of the first one")
+    func laterCopy() async throws {
+        let first = Resource(Resource.old.content)
+        let later = Resource(Resource.new.content)
+        let typed = HTTPDigest(.sha256, bytes: [UInt8](repeating: 7, count: 32))
+        let right = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
+        try await Origin.with({ request in .file(request.number == 1 ? first : later, for: request) }) { origin in
+            for _ in 0..<2 {
+                let error = await origin.failure { $0.digest = typed }
+                #expect(error?.code == .digestMismatch)
+            }
+            let count = origin.server.requests.count
+            _ = try await origin.get { $0.digest = right }
+            #expect(try origin.hasDelivered(.new))
+            #expect(origin.server.requests.count == count)
+        }
+    }
+
     @Test("K05, K06: values that are not digests are ignored")
     func unusable() async throws {
         for value in ["md5=:AAAA:", "sha-256=:AAAA:", "sha-256=oops", ",,,", "unixsum=1"] {

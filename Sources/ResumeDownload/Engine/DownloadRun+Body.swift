@@ -65,7 +65,13 @@ extension DownloadRun {
             if ended.failure is CancellationError { throw CancellationError() }
             return .body(received: 0, failure: ResponseFailure(.contentDigestMismatch))
         }
-        _ = try await transfer.endBody(ended.ending, isDelivered: true)
+        do {
+            _ = try await transfer.endBody(ended.ending, isDelivered: true)
+        } catch let outcome as RequestOutcome {
+            // The body was given up; what was stored before it goes on.
+            wentBack(to: await transfer.receivedBytes)
+            throw outcome
+        }
         if ended.failure is CancellationError { throw CancellationError() }
         let held = await transfer.partial.length
         forgetDigest(beyond: held)

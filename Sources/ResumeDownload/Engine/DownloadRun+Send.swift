@@ -25,14 +25,16 @@ extension DownloadRun {
                 case .unchanged: throw Kept(.unchanged)
                 case .contradiction(let reason): throw RequestOutcome.retry(reason, afterSeconds: nil, status: 304)
                 case .otherResource:
-                    // Mirrors take turns, and samples show that this one has the same file.
-                    if case .compareSamples = resource,
-                        try await samples(
+                    // Mirrors take turns, and samples show that this one has the same file. Whatever prevents the
+                    // comparison, the file itself can be requested.
+                    if case .compareSamples(let reason) = resource, reason != .otherRequest, delivered.stamp.size > 0,
+                        (try? await samples(
                             of: Destination(delivered.path ?? destination.path), delivered.stamp.size,
-                            delivered.representation) == .onlySampled
+                            delivered.representation, isSingle: true)) == .onlySampled
                     {
                         throw Kept(.unchanged)
                     }
+                    try Task.checkCancellation()
                     request.deliveredFile?.entityTag = nil
                     request.deliveredFile?.lastModified = nil
                     throw RequestOutcome.renewed

@@ -167,13 +167,13 @@ extension DownloadRun {
     ///
     /// - Returns: Why a foreign file is not replaced, whatever they show.
     func samples(
-        of file: Destination, _ size: Int64, _ representation: Representation
+        of file: Destination, _ size: Int64, _ representation: Representation, isSingle: Bool = false
     ) async throws -> NameRefusal {
         let seed = request.sampleSeed ?? UInt64.random(in: .min ... .max)
         var run = self
         var course = SampleCourse(
             SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
-            policy: await policy)
+            policy: await policy, isSingle: isSingle)
         while case .send(let requests) = course.next() {
             for answer in try await run.answers(to: requests, { try await $0.response(to: $1) }) {
                 switch course.receive(answer.head, to: answer.request) {

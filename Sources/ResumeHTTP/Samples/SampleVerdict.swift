@@ -23,7 +23,8 @@ extension Reason {
 
     /// The samples of another address, or of another caller's request, differ.
     package static let otherFile = Reason(
-        "spot-check-differs", "this URL has another file than the stored bytes are of; they are kept, for the right URL"
+        "spot-check-differs",
+        "this URL has another file than the stored bytes are of; they stay until it has been delivered"
     )
 
     package static let samplesUnanswered = Reason(

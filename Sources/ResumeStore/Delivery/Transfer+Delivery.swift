@@ -93,7 +93,9 @@ extension Transfer {
         var announced: FileStatus?
         // A delivery that replaces nothing must recognize its own file under that name after a crash, and bytes of a
         // partial row do not count once its blob is also the user's file.
-        if isBrief, !isShared, destination.replaces || destination.isRecorded, main.recorded == 0 {
+        let isUnrecorded =
+            isBrief && !isShared && (destination.replaces || destination.isRecorded) && main.recorded == 0
+        if isUnrecorded {
             try await sync.finish()
             try await sync.synchronizeData()
             if isRowUnsynced {
@@ -101,7 +103,9 @@ extension Transfer {
                 try await set("used_at", to: WallClock.milliseconds, durability: .power)
                 isRowUnsynced = false
             }
-        } else if entry.state != .complete || entry.held.length != held {
+        }
+        // Meanwhile, a commit that had begun before may have recorded them.
+        if !isUnrecorded || main.recorded > 0, entry.state != .complete || entry.held.length != held {
             announced = try await seal(announcing: isShared || !destination.isRecorded ? nil : announce)
         }
         guard let blob = self.file, let name = entry.blobName else {

@@ -155,18 +155,18 @@ extension Connection {
         HTTPDigest(field: try first("SELECT refused_digest FROM download WHERE id = ?", id) { $0.text(0) })
     }
 
-    /// Whether another complete variant does not match the digest either and was fetched with the same request, or is
-    /// of the same representation.
-    borrowing func hasRefused(_ digest: HTTPDigest, of name: String, beside entry: Entry) throws -> Bool {
+    /// Returns another complete variant that does not match the digest either, and was fetched with the same request or
+    /// is of the same representation.
+    borrowing func refused(_ digest: HTTPDigest, of name: String, beside entry: Entry) throws -> Entry? {
         for variant in try variants(of: name) where variant.number != entry.variant {
             guard let other = try self.entry(key: Variant.key(name, variant.number)), other.held.hasAllBytes,
                 try refusedDigest(id: other.id) == digest
             else { continue }
             let validator = other.representation?.validator
-            if validator != nil, validator == entry.representation?.validator { return true }
-            if other.requester.code != nil, other.requester.code == entry.requester.code { return true }
+            if validator != nil, validator == entry.representation?.validator { return other }
+            if other.requester.code != nil, other.requester.code == entry.requester.code { return other }
         }
-        return false
+        return nil
     }
 
     /// Removes other variants fetched with the same request, except those in use, and pinned ones beside one that is not.

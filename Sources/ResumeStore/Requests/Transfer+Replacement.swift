@@ -17,6 +17,9 @@ extension Transfer {
         let bytes = receivedBytes
         // The other program's file still has bytes that no sample has confirmed.
         guard !isAdopted, try await leaveReplaced() else { return try await discard(reason: reason) }
+        // They may be wrong: a page still contradicts them, but their length says nothing.
+        caller.left?.length = 1
+        caller.left?.representation?.completeLength = nil
         // From now on, the old entry is the first that is removed if space is needed.
         try await setRequester(requester(for: nil), url: caller.url.redacted)
         try await disk?.record(.restarted, key: key, reason: reason, bytes: bytes)

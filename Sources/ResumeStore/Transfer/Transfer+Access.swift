@@ -73,20 +73,23 @@ extension Transfer {
 
     /// Keeps the bytes although they do not match a requested digest, since the digest may be wrong.
     ///
-    /// If this variant was fetched because another one did not match either, it is no better and is removed.
+    /// If it was fetched because another variant did not match either, that one is no better and is removed.
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
         try claim()
         guard memory == nil else { return try await discard(reason: reason) }
-        let id = entry.id
-        let generation = entry.generation
         let name = key
         let entry = entry
-        let isSecond = try await store.read { connection in
-            try connection.hasRefused(digest, of: name, beside: entry)
-        }
-        if isSecond { return try await discard(reason: reason) }
+        let folder = try store.folder
         try await note(reason)
-        try await store.write { connection in try connection.refuse(digest, id: id, generation: generation) }
+        let blobs = try await store.write { connection in
+            try connection.refuse(digest, id: entry.id, generation: entry.generation)
+            guard let other = try connection.refused(digest, of: name, beside: entry),
+                let lease = try Lease.take(other.id, in: folder)
+            else { return [BlobName]() }
+            try connection.record(.restarted, key: other.key, reason: reason, bytes: other.receivedBytes)
+            return try withExtendedLifetime(lease) { try connection.remove(other) }
+        }
+        try? store.removeBlobs(blobs)
     }
 
     /// Leaves the entry to the caller that it was fetched for, and continues with a separate, empty variant of the same
