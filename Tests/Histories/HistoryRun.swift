@@ -130,8 +130,8 @@ final class HistoryRun: Sendable {
         }
         server.note("\(step)")
         server.begin(request.storeKey, restarting: step.restarts ? world.shown(step.caller) : nil) { [weak server] in
-            let names = try await store.entries().filter { $0.receivedBytes > 0 && $0.name == request.storeKey }
-                .map(\.key)
+            let entries = try await store.entries().filter { $0.receivedBytes > 0 && $0.name == request.storeKey }
+            let names = entries.map(\.key)
             let (key, codes) = try await store.read { connection in
                 let key = try connection.first("SELECT identity_key FROM store") { $0.blob(0) }
                 let codes = try names.map { name in
@@ -139,9 +139,15 @@ final class HistoryRun: Sendable {
                 }
                 return (key ?? [], codes)
             }
-            let holders = (0...1).filter { codes.contains(identities[$0].code(key)) }
-            server?.note("  stored: \(names), of callers \(holders)")
-            return Set(holders)
+            var holders: [Int: Set<String?>] = [:]
+            for caller in 0...1 {
+                for (entry, code) in zip(entries, codes) where code == identities[caller].code(key) {
+                    holders[caller, default: []].insert(
+                        LyingServer.strongTag(entry.representation?.entityTag?.rawValue))
+                }
+            }
+            server?.note("  stored: \(names), of callers \(holders.keys.sorted())")
+            return holders
         }
         let image: @Sendable () throws -> StoreImage = { [self] in
             let number = state.withLock { state in

@@ -13,10 +13,12 @@ final class LyingServer: Transport {
         var key = ""
         /// What callers were sent that may be stored, by caller and key.
         var sent: [String: Sent] = [:]
+        /// What they were sent before, with another tag.
+        var before: [String: Sent] = [:]
         /// The caller who believes whatever is sent.
         var restarting: Int?
-        /// The callers of whom bytes of this step's key are stored.
-        var holders: @Sendable () async throws -> Set<Int> = { [] }
+        /// The entity tags of the bytes that are stored for this step's key, by caller.
+        var holders: @Sendable () async throws -> [Int: Set<String?>] = { [:] }
         var requests = 0
         var log: [String] = []
 
@@ -29,7 +31,22 @@ final class LyingServer: Transport {
             // Samples, which are closed ranges, are compared and not stored.
             if request.authority == "login.test" || isPart && request.headerFields[.range]?.last != "-" { return }
             let (new, name) = (Sent(head), "\(caller) \(key)")
+            if let old = sent[name], old.tag != new.tag { before[name] = old }
             if isPart { sent[name, default: new].length = new.length } else { sent[name] = new }
+        }
+
+        /// Forgets what a caller was sent and the store no longer has, or does not have after the process was killed.
+        mutating func forget(allBut holders: [Int: Set<String?>]) {
+            for caller in 0...1 {
+                let name = "\(caller) \(key)"
+                guard let sent = sent[name], let tags = holders[caller] else {
+                    self.sent[name] = nil
+                    continue
+                }
+                // During a run, the program also knows what it has not stored yet.
+                guard requests == 0, !tags.contains(sent.tag) else { continue }
+                self.sent[name] = before[name].flatMap { tags.contains($0.tag) ? $0 : nil }
+            }
         }
     }
 
@@ -42,12 +59,15 @@ final class LyingServer: Transport {
 
         init(_ head: HTTPResponse) {
             let fields = head.headerFields
-            tag = fields[.eTag].flatMap { $0.hasPrefix("\"") ? $0 : nil }
+            tag = LyingServer.strongTag(fields[.eTag])
             hasValidator = fields[.eTag] == nil ? fields[.lastModified] != nil : tag != nil
             length = fields[.contentLength].flatMap { Int($0) }
             if let total = fields[.contentRange]?.split(separator: "/").last { length = Int(total) }
         }
     }
+
+    /// Returns a tag unless it is weak.
+    static func strongTag(_ tag: String?) -> String? { tag.flatMap { $0.hasPrefix("\"") ? $0 : nil } }
 
     private let world: World
     private let state: Mutex<State>
@@ -67,8 +87,10 @@ final class LyingServer: Transport {
     /// - Parameters:
     ///   - key: The key of its downloads.
     ///   - restarting: The caller who believes whatever is sent.
-    ///   - holders: The callers of whom the store has bytes for the key.
-    func begin(_ key: String, restarting: Int?, holders: @escaping @Sendable () async throws -> Set<Int>) {
+    ///   - holders: The entity tags of the bytes that are stored for the key, by caller.
+    func begin(
+        _ key: String, restarting: Int?, holders: @escaping @Sendable () async throws -> [Int: Set<String?>]
+    ) {
         state.withLock { state in
             (state.key, state.restarting, state.holders, state.requests) = (key, restarting, holders, 0)
         }
@@ -88,8 +110,8 @@ final class LyingServer: Transport {
         // What a caller was sent, and the store no longer has, contradicts nothing.
         let holders = try await state.withLock { $0.holders }()
         let answer = state.withLock { state in
+            state.forget(allBut: holders)
             state.requests += 1
-            for caller in 0...1 where !holders.contains(caller) { state.sent["\(caller) \(state.key)"] = nil }
             // A server that never does what it should ends no history.
             let lie = state.requests > 40 ? Lie.none : Lie.pick(&state.chance, honesty: state.honesty)
             let answer = self.answer(request, lie, &state)
