@@ -176,6 +176,25 @@ struct AdoptTests {
         }
     }
 
+    @Test("J5: verify --remote compares each of two stored versions of a file with the server's")
+    func remoteVariants() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0, cutAfter: 1_500_000) }) {
+            server async throws in
+            let url = server.url("/f.bin")
+            let get = ["get", url, "-o", home["f.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            server.setHandler { .file(Self.other, for: $0, cutAfter: 1_000_000) }
+            #expect(await home.run(get).status == .tryAgain)
+            for (resource, results) in [(Self.file, ["agrees", "differs"]), (Self.other, ["differs", "agrees"])] {
+                server.setHandler { .parts(of: resource, for: $0) }
+                for (key, result) in zip([url, "\(url)#variant=2"], results) {
+                    let line = try await home.run("verify", "--remote", key, "--json").object
+                    #expect(line["key"]?.string == key && line["result"]?.string == result, "\(line)")
+                }
+            }
+        }
+    }
+
     @Test("E13: verify --remote sends header fields to one server only")
     func remoteFields() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { .file(Self.file, for: $0, cutAfter: 1_500_000) }

@@ -37,7 +37,7 @@ extension VerifyCommand {
                 request.selection = entry.selection
                 // It is not written.
                 request.destination = "\(downloader.store.path)/unused"
-                let verdict = try await downloader.compare(request)
+                let verdict = try await downloader.compare(request, variant: entry.variant)
                 if case .agree = verdict {} else { problems += 1 }
                 show(verdict, entry, context)
             }

@@ -54,14 +54,14 @@ extension Downloader {
     ///
     /// Changes nothing in the store, except that adopted bytes are known to be right afterwards.
     ///
-    /// - Parameter request: The download; its destination is not used.
+    /// - Parameters:
+    ///   - request: The download; its destination is not used.
+    ///   - variant: The number of the stored representation; nil for the one that the server is most likely to send.
     /// - Returns: What the comparison has shown.
     /// - Throws: `DownloadError` if the server refuses the request or cannot be reached; `StoreError`: `inUse` if it is
     ///   being downloaded; `CancellationError`.
-    package func compare(_ request: DownloadRequest) async throws -> SampleVerdict {
-        try await withTransfer(request, to: nil) { loop in
-            try await loop.compareAll()
-        }
+    package func compare(_ request: DownloadRequest, variant: Int? = nil) async throws -> SampleVerdict {
+        try await withTransfer(request, variant: variant, to: nil) { try await $0.compareAll() }
     }
 
     /// Begins a download with a partial file, if any of it can be adopted.
@@ -92,10 +92,11 @@ extension Downloader {
     }
 
     private func withTransfer<Result: Sendable>(
-        _ request: DownloadRequest, to destination: Destination?,
+        _ request: DownloadRequest, variant: Int? = nil, to destination: Destination?,
         _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
     ) async throws -> Result {
-        let transfer = try await open(request, request.policy, to: destination, on: TransferQueue(of: store))
+        let transfer = try await open(
+            request, variant: variant, request.policy, to: destination, on: TransferQueue(of: store))
         return try await request.exchange(for: transfer, over: transport, body)
     }
 }

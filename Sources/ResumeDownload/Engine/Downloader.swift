@@ -194,12 +194,12 @@ public struct Downloader: Sendable {
     }
 
     func open(
-        _ request: DownloadRequest, _ policy: ResumePolicy, to destination: Destination?, waits: Bool = false,
-        on queue: TransferQueue
+        _ request: DownloadRequest, variant: Int? = nil, _ policy: ResumePolicy, to destination: Destination?,
+        waits: Bool = false, on queue: TransferQueue
     ) async throws -> Transfer {
         try await store.open(
             request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            policy: policy, destination: destination, waits: waits, on: queue)
+            variant: variant, policy: policy, destination: destination, waits: waits, on: queue)
     }
 
     /// Records the received bytes and why the download stopped.

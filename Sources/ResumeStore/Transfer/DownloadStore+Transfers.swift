@@ -29,12 +29,12 @@ extension DownloadStore {
 
     /// Opens a download that runs on a queue of the caller, and whose destination was checked before.
     package func open(
-        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
-        destination: Destination?, waits: Bool, on queue: isolated TransferQueue
+        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, variant: Int? = nil,
+        policy: ResumePolicy, destination: Destination?, waits: Bool, on queue: isolated TransferQueue
     ) async throws -> Transfer {
-        try await open(
-            Caller(url: url, headerFields: headerFields, policy: policy, destination: destination), key: key,
-            selection: selection, waits: waits, on: queue)
+        var caller = Caller(url: url, headerFields: headerFields, policy: policy, destination: destination)
+        caller.variant = variant
+        return try await open(caller, key: key, selection: selection, waits: waits, on: queue)
     }
 
     /// Implements ``open(_:headerFields:key:selection:policy:destination:waits:)``.
@@ -52,7 +52,8 @@ extension DownloadStore {
                 // Before reading the row, since the first row of a key is created only with this lease.
                 keyLease = try keyLease ?? Lease.take(number, in: folder)
                 let row = try readNow { connection in
-                    let variant = try connection.variants(of: name).best(for: caller.identity, key: identityKey) ?? 1
+                    let best = try connection.variants(of: name).best(for: caller.identity, key: identityKey)
+                    let variant = caller.variant ?? best ?? 1
                     return (id: try connection.id(ofKey: Variant.key(name, variant)), variant: variant)
                 }
                 guard let id = row.id else {
