@@ -38,7 +38,7 @@ extension KeptStage {
         "Nothing, with status 200": { stage in
             try await stage.after(.tryAgain) { _ in .status("200 OK", fields: [("Content-Type", "application/zip")]) }
         },
-        "Less than half of the file, without a validator": { stage in
+        "Less than half of the file, without a validator, whether or not the stored file has one": { stage in
             let short = file(Content(length: 90_000, seed: 9), nil)
             return try await stage.after(.tryAgain) { request in
                 var short = short

@@ -73,6 +73,23 @@ struct RestartWordsTests {
         fields.reduce(response) { $0.settingField($1.0, to: $1.1.isEmpty ? nil : $1.1) }
     }
 
+    @Test("Less than half of a file without a validator is a failure for now if the stored bytes have none either")
+    func shortWithoutValidator() async throws {
+        let plain = Resource(Content(length: Self.length, seed: 1))
+        let short = Resource(Content(length: 90_000, seed: 2))
+        try await OriginServer.withServer(handler: { .file(plain, for: $0, cutAfter: 200_000) }) {
+            server async throws in
+            let get = ["get", server.url("/a.bin"), "-o", home["out.bin"], "--retries", "0"]
+            #expect(await home.run(get).status == .tryAgain)
+            server.setHandler { .file(short, for: $0) }
+            let kept = await home.run(get)
+            #expect(kept.status == .tryAgain && kept.errors.contains("sent 90000 bytes"), "\(kept)")
+            #expect(try await home.held(server.url("/a.bin")) == 200_000 && !home.has("out.bin"))
+            #expect(await home.run(get + ["--restart"]).status == .success)
+            #expect(short.content.matches(try home.bytes("out.bin")))
+        }
+    }
+
     @Test("An address of another file does not mean that the file changed, and its bytes are kept for the right one")
     func otherFile() async throws {
         let first: @Sendable (OriginRequest) -> Response = { .file(Self.old, for: $0, cutAfter: 200_000) }

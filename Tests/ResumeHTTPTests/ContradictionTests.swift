@@ -66,6 +66,25 @@ struct ContradictionTests {
         #expect(judge(154_097) == "start over: validator-missing")
     }
 
+    @Test("Less than half, without any validator, does not replace stored bytes that have none either")
+    func short() {
+        let held = Fixture.held { $0.entityTag = nil }
+        let judge = { (length: Int, fields: [String]) in
+            Fixture.judge(200, ["Content-Length: \(length)"] + fields, held: held).summary
+        }
+        #expect(judge(124_999, []) == "retry later: file-shrunk")
+        #expect(judge(125_000, []) == "start over: length-changed")
+        // A validator shows a new version, even a weak one.
+        for field in ["ETag: \"b\"", "ETag: W/\"b\"", "Last-Modified: \(Fixture.modified)"] {
+            #expect(judge(9, [field]).hasPrefix("start over"), "\(field)")
+        }
+        // A delivered file is no stored data.
+        var context = AnswerContext()
+        context.delivered = held.representation
+        let nothing = HeldPartial(representation: nil, length: 0)
+        #expect(Self.judge(["Content-Length: 9"], held: nothing, context) == "start over: first-request")
+    }
+
     @Test("Without stored bytes, a page from another host is refused for now if the name is that of a file")
     func first() throws {
         let nothing = HeldPartial(representation: nil, length: 0)

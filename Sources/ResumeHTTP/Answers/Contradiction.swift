@@ -9,7 +9,8 @@ package enum Contradiction: Sendable, Hashable {
     case page
     /// The strong entity tag of the file with another length.
     case tag(from: Int64, to: Int64)
-    /// Nothing, as much as the requested rest, or less than half without a validator although the file had one.
+    /// Nothing, as much as the requested rest, or less than half without a validator although the file had one, or
+    /// although bytes of it are stored.
     case shrunk(from: Int64, to: Int64)
 
     /// Compares a response with the stored file; nil if it may be the file, or another version of it.
@@ -35,6 +36,7 @@ package enum Contradiction: Sendable, Hashable {
             self = .tag(from: old, to: new)
         } else if let new, old > 0,
             new == 0 || new == context.rest && new < old || isShort && fresh.validator == nil && stored.validator != nil
+                || isShort && fresh.hasNoValidators && held > 0
                 || isShort && context.isFromOtherHost && fresh.mediaType != stored.mediaType
         {
             self = .shrunk(from: old, to: new)
@@ -113,8 +115,7 @@ package struct AnswerContext: Sendable, Hashable {
     /// Whether a response is believed although it contradicts the stored file.
     func believes(_ contradiction: Contradiction, of fresh: Representation) -> Bool {
         isRestart
-            || contradiction.isBelievable
-                && Sightings(of: fresh, on: day, after: sightings).days >= Sightings.enough
+            || contradiction.isBelievable && Sightings(of: fresh, on: day, after: sightings).days >= Sightings.enough
     }
 
     /// Whether the name ends like an archive, an image, a package or a model, which no server sends as a page.
