@@ -273,7 +273,7 @@ struct StandardOutputTests {
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             // The known tag with another length is a failure for now.
-            let patience = second == .shorter ? ["--retries", "1", "--retry-time", "0"] : []
+            let patience = second == .shorter ? ["--retries", "1", "--retry-time", "1"] : []
             let options = second == .noTag ? ["--allow-unvalidated"] : patience
             let outcome = await home.stream([server.url()] + options, to: output.take)
             if second == .shorter {
@@ -303,7 +303,7 @@ struct StandardOutputTests {
         }
         try await OriginServer.withServer(handler: handler) { server async throws in
             let output = Output()
-            let outcome = await home.stream([server.url(), "--retries", "2", "--retry-time", "0"], to: output.take)
+            let outcome = await home.stream([server.url(), "--retries", "2", "--retry-time", "1"], to: output.take)
             #expect(outcome.status == .tryAgain && server.requests.count < 7, "\(outcome.errors)")
             #expect(content.matches(output.bytes))
         }

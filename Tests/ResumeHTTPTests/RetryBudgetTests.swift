@@ -72,7 +72,7 @@ struct RetryBudgetTests {
 
     @Test("I08: 64 KiB or 1 % restore the retries and the first wait, added up over all attempts")
     func renewal() {
-        let policy = RetryPolicy(retries: 2, time: .zero)
+        let policy = RetryPolicy(retries: 2, time: .seconds(9))
         for (total, least) in [(nil, 65_536), (100 << 20, 65_536), (1_000_000, 10_000), (50, 1), (0, 1)]
             as [(Int64?, Int64)]
         {
@@ -88,8 +88,17 @@ struct RetryBudgetTests {
             #expect(budget.wait(1, of: total) == .milliseconds(500), "\(least)")
             #expect(budget.hasProgressed)
             #expect(budget.wait(0, of: total) == .seconds(1))
-            #expect(budget.wait(0, of: total) == nil)
+            #expect(budget.wait(0, of: total, at: .seconds(9)) == nil)
         }
+    }
+
+    @Test("After progress, only the time counts: none ends the download at the first failure")
+    func noTime() {
+        var budget = RetryBudget(RetryPolicy(retries: 5, time: .zero))
+        #expect(budget.wait(0) == .milliseconds(500))
+        #expect(budget.wait(1 << 20) == nil)
+        var other = RetryBudget(RetryPolicy(retries: 5, time: .zero))
+        #expect(other.wait(0, originWorks: true) == nil)
     }
 
     @Test("I08: a few bytes between failures are no progress, and it stops")

@@ -30,7 +30,7 @@ struct ScenarioTests {
                 let answer = scenario.odd(OriginRequest(fields: [("Range", "bytes=\(Scenario.asked)-")]))
                 let stalls = answer.steps.contains { if case .hold = $0 { true } else { false } }
                 let second = try await program.run(
-                    "get", url, "--output", folder["out"], "--retries", "2", "--retry-time", "0", "--stall-timeout",
+                    "get", url, "--output", folder["out"], "--retries", "2", "--retry-time", "5", "--stall-timeout",
                     stalls ? "0.7" : "600")
                 #expect((second.status == 0) == (scenario.ending == .delivers), "\(second.errors)")
                 #expect(Files.exists(folder["out"]) == (second.status == 0))

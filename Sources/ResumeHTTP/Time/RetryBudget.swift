@@ -81,9 +81,10 @@ package struct RetryBudget: Sendable {
         add(received, of: moment.total)
         let since = failingSince ?? moment.now
         failingSince = since
-        let hasTime = (hasProgressed || moment.originWorks) && moment.now - since < policy.time
+        let hasWorked = hasProgressed || moment.originWorks
+        let mayGoOn = hasWorked ? moment.now - since < policy.time : failures < policy.retries
         let asked = Duration.seconds(max(retryAfter ?? 0, 0))
-        guard policy.retries > 0, hasTime || failures < policy.retries, asked <= policy.time else { return .giveUp }
+        guard policy.retries > 0, mayGoOn, asked <= policy.time else { return .giveUp }
         let doubled = RetryPolicy.bounded(policy.firstDelay) * (1 << min(failures, 20))
         failures += 1
         // Half fixed, half random: never immediately, and not all clients at the same time.

@@ -4,7 +4,7 @@ public struct RetryPolicy: Sendable, Hashable {
     ///
     /// 64 KiB or 1 % of the file count as progress, whichever is less, added up over all attempts.
     public var retries: Int
-    /// How long failures are retried after progress, however many there are.
+    /// How long failures are retried after progress, however many there are; zero ends the download at the first one.
     ///
     /// It is also the longest wait that a server may request: if it asks for more, the download ends, and the error says
     /// until when. Only time during which the machine is awake counts.
