@@ -223,6 +223,22 @@ struct PurgeTests {
         #expect(await home.run("log", "a").output.contains("evicted"))
     }
 
+    @Test("After a purge, jobs does not say that the bytes are kept")
+    func purgedJob() async throws {
+        let url = try await home.leavePartial()
+        #expect(await home.run("jobs").output.contains("bytes received are kept"))
+        #expect(await home.run("purge", url).status == .success)
+        let line = await home.run("jobs").output
+        #expect(line.contains("its 200000 bytes were removed: removed on request") && !line.contains("kept"), "\(line)")
+        let job = try await home.run("jobs", "--json").object
+        #expect(job["reason"]?.string == "purged" && job["message"]?.string?.contains("kept") == false, "\(job)")
+        // It is no eviction, which the next run would report.
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let resumed = await home.run("resume", home["file.bin"], "--url", server.url())
+            #expect(resumed.status == .success && !resumed.errors.contains("removed"), "\(resumed)")
+        }
+    }
+
     @Test func gcByAge() async throws {
         try await leaveThree()
         let outcome = await home.run("gc", "--max-age", "30m")

@@ -107,9 +107,7 @@ struct Removal {
                 guard let event else { continue }
                 // After a purge, only this event of the download is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", entry.key) }
-                if kind == .evicted {
-                    try connection.noteEviction(of: entry.name, bytes: event.bytes, because: event.reason)
-                }
+                try connection.noteRemoval(of: entry.name, event)
                 try connection.record(event)
             }
             return (removed, blobs, bytes)

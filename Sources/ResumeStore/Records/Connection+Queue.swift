@@ -84,20 +84,23 @@ extension Connection {
     }
 }
 
-/// The bytes of queued requests that the collector removed.
+/// The bytes of queued requests that were removed.
 extension Connection {
     /// Records the removal of bytes for all queues that request a download.
     ///
     /// A job that is not done says so, instead of that its data is kept.
-    borrowing func noteEviction(of key: String, bytes: Int64, because reason: Reason) throws {
+    borrowing func noteRemoval(of key: String, _ event: Event) throws {
+        let (reason, bytes) = (event.reason, event.bytes)
         guard bytes > 0 else { return }
         let lost = Reason(reason.code.rawValue, "its \(bytes) bytes were removed: \(reason.text)")
+        // Only what the collector removes is reported by the next run: the user knows what was purged.
+        let evicted = event.kind == .evicted ? bytes : 0
         // A manipulated number must not overflow.
         try run(
             """
             UPDATE queued SET evicted = min(max(evicted, 0), ?) + ?,
                 failure = iif(list <> 0 AND ended IS NULL, ?, failure) WHERE key = ?
-            """, Self.largest, min(bytes, Self.largest), lost.stored, key)
+            """, Self.largest, min(evicted, Self.largest), lost.stored, key)
     }
 
     /// Returns the number of bytes removed since the downloads of a queue last ran, by key.
