@@ -390,6 +390,24 @@ struct JobsTests {
         }
     }
 
+    @Test("Jobs that are left out, or cannot start, do not wait for a slot, and are not counted as completed")
+    func leftOutOfTotals() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            request.path.hasPrefix("/typo") ? .status("404 Not Found") : .status("503 Unavailable")
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let paths = ["/typo1", "/a", "/typo2", "/b", "/typo3"]
+            #expect(await home.run(try list(server, paths)).status == .refused)
+            let secret = ["-H", "Authorization: Bearer hidden", server.url("/secret")]
+            #expect(await home.run(["get", "-P", home.path, "--retries", "0"] + secret).status == .tryAgain)
+            let resume = await home.run("resume", "--retries", "0", width: 200)
+            #expect(resume.status == .refused, "\(resume)")
+            #expect(resume.errors.contains("3 of 3 downloads did not complete"), "\(resume)")
+            #expect(resume.errors.contains("0 of 3 files, "), "\(resume)")
+            #expect(!resume.errors.contains(/3 failed[^\n]*waiting for a slot/), "\(resume)")
+        }
+    }
+
     @Test("A job whose destination could not be written is continued, although it has no bytes")
     func refusedDestination() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server async throws in

@@ -25,6 +25,44 @@ struct PatienceTests {
         }
     }
 
+    @Test("resume takes the option that waits longer, too")
+    func silentResume() async throws {
+        try await OriginServer.withServer(handler: { .file(Sample.resource, for: $0, cutAfter: Sample.cut) }) {
+            server async throws in
+            #expect(await home.run("get", server.url(), "-o", home["out"], "--retries", "0").status == .tryAgain)
+            server.setHandler { .file(Sample.resource, for: $0, cutAfter: 0, stall: true) }
+            let outcome = await home.run("resume", "--stall-timeout", "0.5", "--retries", "0")
+            #expect(outcome.status == .tryAgain, "\(outcome)")
+            #expect(outcome.errors.contains("--stall-timeout TIME waits longer"), "\(outcome)")
+            for time in ["0", "86401"] {
+                let refused = await home.run("resume", "--stall-timeout", time)
+                #expect(refused.status == .usage && refused.errors.contains("--stall-timeout must be"), "\(refused)")
+            }
+        }
+    }
+
+    @Test("After progress, --retry-time 0 ends a download at the first failure, whatever --retries says")
+    func noRetryTime() async throws {
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let outcome = await home.run("get", server.url(), "-o", home["out"], "--retry-time", "0", "--retries", "9")
+            #expect(outcome.status == .tryAgain && server.requests.count == 1, "\(outcome)")
+        }
+    }
+
+    @Test("A server without validators that cuts each response is given up with the option that resumes")
+    func withoutValidators() async throws {
+        let resource = Resource(Sample.content)
+        let handler: @Sendable (OriginRequest) -> Response = { .file(resource, for: $0, cutAfter: Sample.cut) }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"]]
+            let outcome = await home.run(get)
+            #expect(outcome.status == .tryAgain && outcome.errors.contains("cannot be validated"), "\(outcome)")
+            #expect(outcome.errors.contains("--allow-unvalidated compares bytes and resumes."), "\(outcome)")
+            #expect(await home.run(get + ["--allow-unvalidated"]).status == .success)
+            #expect(Sample.content.matches(try home.bytes("out")))
+        }
+    }
+
     @Test("A dead link that says when to ask again ends no other download of its host, and is requested once")
     func deadLink() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in

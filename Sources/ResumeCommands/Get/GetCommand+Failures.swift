@@ -60,6 +60,8 @@ extension GetCommand {
             } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
                 let isTooOld = failure.message.contains("expired") || failure.message.contains("not valid")
                 if !isTooOld { failure.add("--cacert FILE trusts another authority, and -k any server.") }
+            } else if refused?.code == .unstable, failure.message.contains("cannot be validated") {
+                failure.add("--allow-unvalidated compares bytes and resumes.")
             } else if refused?.reason.keepsPartialData == true, !writesToOutput {
                 failure.message +=
                     " If more than the signature of the URL has changed, run 'resumectl resume "

@@ -81,14 +81,10 @@ extension GetCommand {
         try require(
             (1...DownloadRequest.mostConnections).contains(pace.connections),
             "--connections must be between 1 and \(DownloadRequest.mostConnections)")
-        let least = Duration.milliseconds(100)
-        let day = Duration.seconds(86_400)
         try require(
-            [pace.stallTimeout, pace.connectTimeout].allSatisfy({ (least...day).contains(PaceOptions.limit($0)) }),
-            "--stall-timeout and --connect-timeout must be between 0.1 and 86400 seconds")
+            TimeSpan.isLimit(pace.connectTimeout), "--connect-timeout must be between 0.1 and 86400 seconds")
         try require(
-            (least...(day * 365)).contains(PaceOptions.limit(pace.maxTime)),
-            "--max-time must be between 0.1 seconds and 365 days")
+            TimeSpan.isLimit(pace.maxTime, days: 365), "--max-time must be between 0.1 seconds and 365 days")
         try refuse(load.perHost ?? .max < pace.connections, "--per-host must not be less than --connections")
     }
 }

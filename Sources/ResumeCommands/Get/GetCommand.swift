@@ -67,7 +67,6 @@ struct GetCommand: ContextCommand {
         let harmless: Set<HTTPField.Name> = [.accept, .acceptLanguage, .userAgent, .referer]
         request.secretHeaderFields = Set(headers.fields.map(\.name)).subtracting(harmless)
         request.connections = pace.connections
-        request.stallTimeout = PaceOptions.limit(pace.stallTimeout)
         load.apply(to: &request)
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from

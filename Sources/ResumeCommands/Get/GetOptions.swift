@@ -103,11 +103,6 @@ struct PaceOptions: ParsableArguments {
     @Option(help: .value("n", "Connections for each file."))
     var connections: Int = 1
 
-    @Option(
-        typed: "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
-        isHidden: true, TimeSpan.secondsArgument)
-    var stallTimeout: TimeSpan?
-
     @Option(typed: "Time limit for establishing a connection (default: 30s).", isHidden: true, TimeSpan.secondsArgument)
     var connectTimeout: TimeSpan?
 

@@ -31,10 +31,9 @@ final class GetReporter: Sendable {
         isQuiet = command.isQuiet
         isVerbose = messages.verbose
         printsPaths =
-            !json && !command.writesToOutput
-            && (messages.printed == .path || !isQuiet && context.outputWidth == nil)
+            !json && !command.writesToOutput && (messages.printed == .path || !isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
-        var state = ProgressState(stallTimeout: PaceOptions.limit(command.pace.stallTimeout))
+        var state = ProgressState(stallTimeout: PaceOptions.limit(command.load.stallTimeout))
         state.reportsEvents = json
         let isShown = json || !messages.noProgress && !isQuiet
         let isPlain = json || messages.progress == .lines || context.terminalSize() == nil
@@ -50,7 +49,7 @@ final class GetReporter: Sendable {
     /// Adds to the number of requested downloads, and to that of those that run.
     func expect(_ requested: Int, running: Int) {
         total.withLock { $0 += requested }
-        if running > 0 { display?.update { $0.count += running } }
+        if running != 0 { display?.update { $0.count += running } }
     }
 
     /// Whether more than one download was requested.

@@ -11,12 +11,13 @@ extension JobRun {
         case .run: break
         case .over(let job):
             do {
-                reporter.skipped(try await request(job), as: .done)
+                reporter.skipped(try await request(job), as: .done, job.id)
             } catch {
                 fail(job, because: error)
             }
         case .leftOut(let why):
             reporter.note(why)
+            reporter.expect(-1, running: -1)
         case .busy(let job):
             fail(job, because: command.timeLimitFailure)
         case .gone(let job):
@@ -30,7 +31,7 @@ extension JobRun {
     func fail(_ job: Job, because error: any Error) {
         let failure = CommandFailure(error)
         guard let url = try? DownloadURL(job.url) else { return reject(failure) }
-        reporter.report(failure, failure, of: DownloadRequest(url, to: job.destination))
+        reporter.report(failure, failure, of: DownloadRequest(url, to: job.destination), job.id)
         failed(with: failure.status)
     }
 

@@ -64,25 +64,20 @@ struct JobSelection {
         }
         var chosen: [Int64: Job] = [:]
         for (name, found) in zip(names, matches) {
-            for job in try Self.meant(by: name.text, found, context) { chosen[job.id] = job }
+            let jobs = found[0] ?? found[1] ?? found[2] ?? []
+            let shown = context.shown(name.text)
+            guard !jobs.isEmpty else {
+                throw CommandFailure(
+                    .notFound, "there is no job \(shown). Run 'resumectl jobs --all' to show all jobs.")
+            }
+            guard found[0] != nil || jobs.count == 1 else {
+                var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
+                failure.details = jobs.map(\.destination)
+                throw failure
+            }
+            for job in jobs { chosen[job.id] = job }
         }
         return chosen.values.sorted { $0.id < $1.id }
-    }
-
-    private static func meant(by text: String, _ found: [Int: [Job]], _ context: CommandContext) throws -> [Job] {
-        if let named = found[0] { return named }
-        let jobs = found[1] ?? found[2] ?? []
-        let shown = context.shown(text)
-        guard !jobs.isEmpty else {
-            throw CommandFailure(
-                .notFound, "there is no job \(shown). Run 'resumectl jobs --all' to show all jobs.")
-        }
-        guard jobs.count == 1 else {
-            var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
-            failure.details = jobs.map(\.destination)
-            throw failure
-        }
-        return jobs
     }
 }
 
@@ -109,8 +104,7 @@ extension Job {
 
     /// Says why it does not run.
     var outdated: String {
-        "\(Redaction.key(url)): left out, since a later command downloads another file to "
-            + destination
+        "\(Redaction.key(url)): left out, since a later command downloads another file to \(destination)"
     }
 
     /// Why it is left out.
@@ -132,10 +126,8 @@ extension Job {
     /// The job in the format of `jobs --json`.
     func json(on board: JobBoard) -> JSONObject {
         [
-            "attempts": attempts, "destination": destination,
-            "id": id, "key": key, "message": failure?.text,
-            "needs": needs,
-            "reason": failure?.code.rawValue, "receivedBytes": receivedBytes,
+            "attempts": attempts, "destination": destination, "id": id, "key": key, "message": failure?.text,
+            "needs": needs, "reason": failure?.code.rawValue, "receivedBytes": receivedBytes,
             "state": state(on: board).rawValue, "totalBytes": totalBytes, "url": url,
         ]
     }

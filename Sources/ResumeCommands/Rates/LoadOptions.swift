@@ -24,16 +24,23 @@ struct LoadOptions: ParsableArguments {
         isHidden: true, TimeSpan.secondsArgument)
     var retryTime: TimeSpan?
 
+    @Option(
+        typed: "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
+        isHidden: true, TimeSpan.secondsArgument)
+    var stallTimeout: TimeSpan?
+
     /// Sets the limits of a request that are given.
     func apply(to request: inout DownloadRequest) {
         if let retries { request.retryPolicy.retries = retries }
         if let retryTime { request.retryPolicy.time = retryTime.duration }
         if let limitRate { request.rateLimit = limitRate.constant }
+        if let stallTimeout { request.stallTimeout = stallTimeout.duration }
     }
 
     func validate() throws {
         try require((1...64).contains(maxConcurrent), "--max-concurrent must be between 1 and 64")
         try require((0...1000).contains(retries ?? 0), "--retries must be between 0 and 1000")
         try require((1...1024).contains(perHost ?? 1), "--per-host must be between 1 and 1024")
+        try require(TimeSpan.isLimit(stallTimeout), "--stall-timeout must be between 0.1 and 86400 seconds")
     }
 }

@@ -71,4 +71,9 @@ struct TimeSpan: Equatable, TypedValue {
         default: return "\(seconds / 86_400)d\(seconds % 86_400 / 3600)h"
         }
     }
+
+    /// Whether a time limit is at least 0.1 seconds and at most a number of days; true if it is not set.
+    static func isLimit(_ limit: TimeSpan?, days: Int = 1) -> Bool {
+        limit.map { (.milliseconds(100) ... .seconds(86_400) * days).contains($0.duration) } ?? true
+    }
 }
