@@ -31,7 +31,7 @@ extension DownloadStore {
                 let isAlone = room.running.isEmpty
                 let space = try await space(sync, rest, replacing: replaced)
                 if try await canRemove(space.missing) { break }
-                if space.excess == 0 || isAlone { throw refusal(of: length, space) }
+                if space.excess == 0 || isAlone { throw try await refusal(of: length, space, to: sync) }
             }
             if !isWaiting { configuration.onWaitForSpace?(key) }
             isWaiting = true
@@ -72,7 +72,7 @@ extension DownloadStore {
             try? await remove(space.deficit)
             space = try await self.space(sync, rest)
         }
-        if space.refusal != nil { throw refusal(of: length, space) }
+        if space.refusal != nil { throw try await refusal(of: length, space, to: sync) }
         sync.allow(space.allowed)
     }
 
@@ -81,7 +81,7 @@ extension DownloadStore {
     /// - Throws: ``StoreError`` with `noSpace` or `overLimit`.
     func makeRoom(forCopy length: Int64) async throws {
         let space = try await space(nil, length, wanted: length)
-        guard try await canRemove(space.missing) else { throw refusal(of: length, space) }
+        guard try await canRemove(space.missing) else { throw try await refusal(of: length, space, to: nil) }
         if space.deficit > 0 { try? await remove(space.deficit) }
     }
 
@@ -139,7 +139,7 @@ extension DownloadStore {
         }
     }
 
-    private func refusal(of length: Int64?, _ space: SpaceDecision) -> StoreError {
+    private func refusal(of length: Int64?, _ space: SpaceDecision, to sync: BlobSync?) async throws -> StoreError {
         let download = length.map { "the download has \($0) bytes" } ?? "the download has more bytes than arrived"
         let limit = configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
@@ -147,10 +147,12 @@ extension DownloadStore {
                 .noSpace, "\(download), but only \(space.free) bytes are free at \(path)", remedy: .otherDisk)
         }
         // If it would not fit alone, it never will.
+        let isTooLong = length ?? 0 > limit
+        let others = try await totals().receivedBytes - (sync?.held ?? 0)
+        let use = isTooLong || others <= 0 ? "" : ", and \(others) bytes of other downloads are in it"
         return StoreError(
-            length ?? 0 > limit ? .noSpace : .overLimit,
-            "\(download), but the store at \(path) may hold only \(limit) bytes",
-            remedy: .limit)
+            isTooLong ? .noSpace : .overLimit,
+            "\(download), but the store at \(path) may hold only \(limit) bytes\(use)", remedy: .limit)
     }
 
     /// Returns the number of bytes that can still be written to the store's file system.
