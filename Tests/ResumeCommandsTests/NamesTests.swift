@@ -427,6 +427,21 @@ struct NamesTests {
         }
     }
 
+    @Test(
+        "A link that -o names is replaced, which is said, and the file that it leads to stays",
+        arguments: [true, false])
+    func link(isBroken: Bool) async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            if !isBroken { try home.write("mine".utf8, to: "target") }
+            try FileManager.default.createSymbolicLink(atPath: home["f.bin"], withDestinationPath: home["target"])
+            let outcome = await home.run("get", server.url("/f.bin"), "-o", home["f.bin"])
+            #expect(outcome.status == .success, "\(outcome)")
+            #expect(outcome.errors == "\(home["f.bin"]): done, 46 B, replaced the symbolic link that was there\n")
+            #expect(try home.bytes("f.bin") == Self.bytes)
+            #expect(try isBroken ? !home.has("target") : home.bytes("target") == Array("mine".utf8))
+        }
+    }
+
     @Test("--auto-rename gives no number where an unknown file has the digest that is named")
     func rightForAutoRename() async throws {
         try await OriginServer.withServer(handler: Self.handler) { server async throws in

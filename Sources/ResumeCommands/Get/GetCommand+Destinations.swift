@@ -73,9 +73,10 @@ extension GetCommand {
             guard !request.usesServerFilename else { return nil }
             if request.restarts, isInPlace || request.replacing == .own { return nil }
             if isInPlace { return .version }
-            var status = stat()
-            guard unsafe lstat(job.destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-            return .other(bytes: Int64(status.st_size), isForeign: job.file == nil && files.from == nil)
+            guard let found = (try? Destination(job.destination))?.found, found != .nothing else { return nil }
+            // Nothing else but a link can be replaced.
+            guard case .file(let now) = found else { return .link }
+            return .other(bytes: now.size, isForeign: job.file == nil && files.from == nil)
         }
     }
 }

@@ -9,11 +9,14 @@ enum Replaced: Sendable {
     case version
     /// Another file; foreign if this program never delivered one there.
     case other(bytes: Int64, isForeign: Bool)
+    /// A symbolic link; the file that it leads to stays.
+    case link
 
     fileprivate var text: String {
         switch self {
         case .version: ", new version"
         case .other: ", replaced the file that was there"
+        case .link: ", replaced the symbolic link that was there"
         }
     }
 }
