@@ -162,6 +162,23 @@ struct ProgressTests {
         }
     }
 
+    @Test("A length that only the response to a range has is a length that the server sent")
+    func lengthSaidLater() async throws {
+        var first = Sample.resource
+        first.framing = .chunked(size: 30_000)
+        var rest = Sample.resource
+        rest.framing = .untilClose
+        let resources = [first, rest]
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            .file(resources[request.number == 1 ? 0 : 1], for: request, cutAfter: request.number == 1 ? 200_000 : nil)
+        }
+        try await OriginServer.withServer(handler: handler) { server in
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"])
+            #expect(outcome.status == .success && outcome.errors.contains("resumed at"), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("not verified"), "\(outcome.errors)")
+        }
+    }
+
     @Test func verboseWithoutALength() async throws {
         var resource = Sample.resource
         resource.framing = .chunked(size: 30_000)

@@ -33,8 +33,9 @@ extension DownloadRun {
             budget = ended.budget
             outcome = try await finish(ended, before: before)
         } else {
+            let isUnknown = verdict.continuation?.representation.completeLength == nil
             let ended = await reportingProgress {
-                await pump.run(into: transfer.main, isCloseDelimited: head.isCloseDelimited)
+                await pump.run(into: transfer.main, isCloseDelimited: head.isCloseDelimited && isUnknown)
             }
             outcome = try await finish(ended, from: start)
         }
@@ -46,9 +47,8 @@ extension DownloadRun {
     /// Ends a body that was received over one connection.
     private mutating func finish(_ ended: BodyPump.Outcome, from start: Int64) async throws -> RequestOutcome {
         count(ended.bytes)
-        if ended.ending == .closeDelimited, await transfer.partial.representation?.completeLength == nil {
-            isLengthVerified = false
-        }
+        // A later response may send the length.
+        isLengthVerified = ended.ending != .closeDelimited
         switch ended.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
             return .discard(.heldBytesDiffer(error))
