@@ -156,8 +156,7 @@ final class JobRun: Sendable {
             if let path = command.files.from, !request.restarts, case .range? = try? await downloader.plan(for: request)
             {
                 reporter.note(
-                    "\(path) is not used: the store has bytes of this download. To use it, add "
-                        + "--restart.")
+                    "\(path) is not used: the store has bytes of this download. To use it, add --restart.")
             }
             let result = try await command.limitingTime(of: request.interruption) { [programs, downloader, reporter] in
                 var request = request

@@ -10,7 +10,6 @@ extension VerifyCommand {
         try await context.withStore(storeOptions) { store in
             for name in entries.names { found.append(try await entry(name, in: store, context)) }
         }
-        guard let first = found.first else { return }
         // As with 'resume', header fields are for one server.
         let origins = Set(found.compactMap { try? DownloadURL($0.url).origin }).sorted()
         guard headers.headers.isEmpty || origins.count < 2 else {
@@ -23,7 +22,7 @@ extension VerifyCommand {
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }
         let netrc = headers.fields[.authorization] == nil ? try familiar.netrc(context.environment) : nil
-        var get = try GetCommand.parse([first.url, "--output", "unused"])
+        var get = try GetCommand.parse(["--input-file", "-"])
         get.headers = headers
         get.connection = connection
         get.familiar = familiar
@@ -35,8 +34,6 @@ extension VerifyCommand {
                 netrc?.authorize(&request)
                 request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
                 request.selection = entry.selection
-                // It is not written.
-                request.destination = "\(downloader.store.path)/unused"
                 let verdict = try await downloader.compare(request, variant: entry.variant)
                 if case .agree = verdict {} else { problems += 1 }
                 show(verdict, entry, context)

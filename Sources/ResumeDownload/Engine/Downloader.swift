@@ -77,9 +77,8 @@ public struct Downloader: Sendable {
         if request.ifExists == .fail || !checksDigest, try request.keepsFile(at: destination) {
             return Self.keep(destination.path, .exists, onEvent)
         }
-        let (observer, names) = (
-            DownloadObserver(of: request, in: store, logger: logger), NameGuard(for: request, in: store)
-        )
+        let observer = DownloadObserver(of: request, in: store, logger: logger)
+        let names = NameGuard(for: request, in: store)
         do {
             var request = request
             if names.isGuarding || checksDigest {
