@@ -38,10 +38,12 @@ struct ReadmeTests {
             try await OriginServer.withServer(
                 handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil) },
                 { server in
-                    try await fetchModel(
-                        from: try #require(URL(string: "\(server.baseURL)/model.bin")), to: folder["model.bin"],
-                        cache: folder["cache"])
+                    let url = try #require(URL(string: "\(server.baseURL)/model.bin"))
+                    #expect(await fetchModel(from: url, to: folder["model.bin"], cache: folder["cache"]))
                     #expect(server.requests.count == 2)
+                    // An error is printed.
+                    server.setHandler { _ in .status("404 Not Found") }
+                    #expect(await !fetchModel(from: url, to: folder["other.bin"], cache: folder["cache"]))
                 })
             let bytes = try Files.bytes(folder["model.bin"])
             #expect(bytes.count == 1_000_000 && content.matches(bytes))

@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumeCommands
+import ResumeHTTP
 import Testing
 
 /// `docs/json.md` describes the JSON that the commands print.
@@ -75,6 +76,29 @@ struct JSONPageTests {
         let blob = try #require(blobs.max { $0.count < $1.count })
         try home.remove("store/blobs/\(blob)")
         try compare("verify", try await home.run("verify", "--json").json.first)
+    }
+
+    @Test("Delivered files")
+    func delivered() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let digest = try #require(HTTPDigest(.sha256, of: Sample.content.bytes(in: Sample.content.all)))
+            let get = ["get", server.url(), "-o", home["out"], "--sha256", digest.hexadecimal]
+            #expect(await home.run(get).status == .success)
+            try compare("history", try await home.run("history", "--json").object, optional: ["sha256"])
+            let shown = try await home.run("show", home["out"], "--json").object
+            try compare("show, a delivered file", shown, optional: ["sha256"])
+            for isFile in [true, false] {
+                if !isFile {
+                    try home.remove("out")
+                    try FileManager.default.createSymbolicLink(atPath: home["out"], withDestinationPath: home.database)
+                }
+                let verified = await home.run("verify", home["out"], "--json")
+                #expect(verified.status == (isFile ? .success : .damaged))
+                let file = try verified.object
+                try compare("verify, a file", file, optional: ["sha256"])
+                #expect((file["found"] != .null) == isFile && file["sha256"]?.string == digest.hexadecimal)
+            }
+        }
     }
 
     @Test("Events of get")
