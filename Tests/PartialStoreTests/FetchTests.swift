@@ -82,7 +82,7 @@ struct FetchTests {
                 let result = try await store.fetch(
                     try DownloadURL(server.baseURL + "/file"), to: folder["out"],
                     headerFields: [:],
-                    retries: .init(retries: 1, time: .zero, firstDelay: .milliseconds(10)),
+                    retries: .init(retries: 1, time: .seconds(20), firstDelay: .milliseconds(10)),
                     onProgress: { received, total in
                         #expect(total == Self.file.content.length)
                         told.withLock { $0.append(received) }
@@ -179,7 +179,7 @@ struct FetchTests {
             DownloadURL("http://127.0.0.1/file"), headerFields: [:],
             selection: selection.map { try RangeSelection(parsing: $0) },
             policy: ResumePolicy(overlap: overlap),
-            retries: .init(retries: retries, time: .zero, firstDelay: .milliseconds(10))
+            retries: .init(retries: retries, time: .seconds(20), firstDelay: .milliseconds(10))
         ) { fields in
             let count = requests.withLock { requests in
                 requests.append(fields)

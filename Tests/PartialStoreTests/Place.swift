@@ -50,7 +50,7 @@ struct Visit {
         return try await store.fetch(
             try url, headerFields: [:], policy: policy, limit: limit,
             retries: .init(
-                retries: retries, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+                retries: retries, time: .seconds(20), firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         ) { fields in try await SmallClient.response(port: port, fields, onPart: onPart) }.bytes
     }
 

@@ -61,7 +61,7 @@ struct QueueBench {
     func request(_ name: String, to file: String? = nil) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[file ?? name])
         request.retryPolicy = .init(
-            retries: 1, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+            retries: 1, time: .seconds(20), firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Self.patience
         return request
     }

@@ -74,7 +74,10 @@ struct BodyEndTests {
             return Response([.head(status: "206 Partial Content", fields: fields), .lastChunk])
         }
         try await Origin.with(handler) { origin in
-            let error = await origin.failure { $0.connections = 3 }
+            let error = await origin.failure { request in
+                request.connections = 3
+                request.retryPolicy = RetryPolicy(time: .seconds(1), firstDelay: .milliseconds(100))
+            }
             #expect(error?.code == .unreachable)
             #expect(origin.server.requests.count < 30)
         }
@@ -91,7 +94,8 @@ struct BodyEndTests {
             try await TransportKind.withTransport { transport in
                 var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
                 request.retryPolicy = .init(
-                    retries: 3, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20), restarts: 1
+                    retries: 3, time: .seconds(20), firstDelay: .milliseconds(10), longestDelay: .milliseconds(20),
+                    restarts: 1
                 )
                 request.stallTimeout = Engine.patience
                 do {

@@ -39,7 +39,7 @@ struct Desk {
     func request(_ configure: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
         var request = DownloadRequest(try DownloadURL(origin.url), to: output)
         request.retryPolicy = .init(
-            retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+            retries: 2, time: .seconds(20), firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         return request

@@ -16,7 +16,7 @@ enum Engine {
     ) async throws -> DownloadResult {
         var request = DownloadRequest(try DownloadURL(url), to: path)
         request.retryPolicy = .init(
-            retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+            retries: 2, time: .seconds(20), firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = patience
         configure(&request)
         let wanted = request

@@ -17,7 +17,7 @@ struct ObjectStoreDownloadTests {
     ) async throws -> DownloadResult {
         var request = DownloadRequest(resuming: checkpoint, to: desk.output)
         request.retryPolicy = .init(
-            retries: 2, time: .zero, firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
+            retries: 2, time: .seconds(20), firstDelay: .milliseconds(10), longestDelay: .milliseconds(20))
         request.stallTimeout = Engine.patience
         configure(&request)
         let task = desk.downloader.makeTask(request)

@@ -49,6 +49,7 @@ struct ScenarioTests {
         let isSure = scenario.id != "F17" || TransportKind.current == .asyncHTTP
         do {
             _ = try await Engine.get(url, to: folder["out"], store: store) { request in
+                request.retryPolicy = RetryPolicy(retries: 2, time: .seconds(3), firstDelay: .milliseconds(100))
                 if scenario.isSilent { request.stallTimeout = .milliseconds(700) }
             }
             #expect(scenario.ending == .delivers || !isSure)

@@ -399,7 +399,7 @@ struct SegmentTests {
             }
             let error = await origin.failure { request in
                 request.connections = connections
-                request.retryPolicy.retries = 3
+                request.retryPolicy = RetryPolicy(time: .seconds(1), firstDelay: .milliseconds(100))
             }
             #expect(error?.code == .unstable || error?.isResumable == true)
             #expect(origin.server.requests.count < 40)
