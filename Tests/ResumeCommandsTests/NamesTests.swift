@@ -249,7 +249,7 @@ struct NamesTests {
             #expect(refused.errors.contains(isSame ? "samples of it agree" : "differs from the server's file"))
             #expect(server.requests.dropFirst().allSatisfy { $0.field("Range") != nil })
             // The first response is closed at its head, but for what is on its way.
-            #expect(server.bodyBytesSent < 16 << 20)
+            #expect(server.bodyBytesSent < 32 << 20)
             #expect(await home.run("list").output.isEmpty)
         }
     }

@@ -80,7 +80,7 @@ extension DownloadRun {
         }
         try await transfer.refuse(expected, because: hasRetriedDigest ? last : reason)
         guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, last) }
-        try await transfer.startBeside(because: reason)
+        try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
         hasRetriedDigest = true
         discarded(because: reason)
         return false

@@ -12,14 +12,17 @@ extension Transfer {
     }
 
     /// Continues without the stored bytes, which stay until their replacement is delivered.
-    package func startBeside(because reason: Reason) async throws {
+    ///
+    /// - Parameter forgetsLength: Whether their length is only where a connection ended, so that it contradicts nothing.
+    package func startBeside(because reason: Reason, forgetsLength: Bool = false) async throws {
         let key = entry.key
         let bytes = receivedBytes
         // The other program's file still has bytes that no sample has confirmed.
         guard !isAdopted, try await leaveReplaced() else { return try await discard(reason: reason) }
-        // They may be wrong: a page still contradicts them, but their length says nothing.
-        caller.left?.length = 1
-        caller.left?.representation?.completeLength = nil
+        if forgetsLength {
+            caller.left?.length = 1
+            caller.left?.representation?.completeLength = nil
+        }
         // From now on, the old entry is the first that is removed if space is needed.
         try await setRequester(requester(for: nil), url: caller.url.redacted)
         try await disk?.record(.restarted, key: key, reason: reason, bytes: bytes)
