@@ -13,7 +13,10 @@ extension Transfer {
 
     /// Continues without the stored bytes, which stay until their replacement is delivered.
     ///
-    /// - Parameter forgetsLength: Whether their length is only where a connection ended, so that it contradicts nothing.
+    /// - Parameters:
+    ///   - reason: Why they are not wanted.
+    ///   - forgetsLength: Whether their length is only where a connection ended, so that it contradicts nothing.
+    /// - Throws: ``StoreError``
     package func startBeside(because reason: Reason, forgetsLength: Bool = false) async throws {
         let key = entry.key
         let bytes = receivedBytes
