@@ -63,7 +63,8 @@ struct Desk {
     func idleEntry() async throws -> Entry {
         while true {
             let entry = try await origin.store.entries().first
-            if let entry, !entry.isInUse { return entry }
+            // Its row may have been read just before the last commit, and its lock just after that.
+            if entry?.isInUse == false, let settled = try await origin.store.entries().first { return settled }
             try await Task.sleep(for: .milliseconds(5))
         }
     }
