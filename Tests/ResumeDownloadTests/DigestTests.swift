@@ -130,6 +130,25 @@ struct DigestTests {
         }
     }
 
+    @Test("A pinned copy that does not have the digest stays, and a later one goes")
+    func pinnedCopy() async throws {
+        let first = Resource(Resource.old.content)
+        let later = Resource(Resource.new.content)
+        let typed = HTTPDigest(.sha256, bytes: [UInt8](repeating: 7, count: 32))
+        let right = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
+        try await Origin.with({ request in .file(request.number == 1 ? first : later, for: request) }) { origin in
+            for _ in 0..<2 {
+                let error = await origin.failure { $0.digest = typed }
+                #expect(error?.code == .digestMismatch)
+                #expect(try await origin.store.setPinned(true, for: DownloadURL(origin.url)))
+            }
+            let count = origin.server.requests.count
+            _ = try await origin.get { $0.digest = right }
+            #expect(try origin.hasDelivered(.old))
+            #expect(origin.server.requests.count == count)
+        }
+    }
+
     @Test("K05, K06: values that are not digests are ignored")
     func unusable() async throws {
         for value in ["md5=:AAAA:", "sha-256=:AAAA:", "sha-256=oops", ",,,", "unixsum=1"] {

@@ -68,8 +68,8 @@ extension DownloadRun {
         do {
             _ = try await transfer.endBody(ended.ending, isDelivered: true)
         } catch let outcome as RequestOutcome {
-            // The body was given up; what was stored before it goes on.
-            wentBack(to: await transfer.receivedBytes)
+            // The body was given up: what it continued goes on, or what it was to replace.
+            wentBack(to: start > 0 ? reused : await transfer.receivedBytes)
             throw outcome
         }
         if ended.failure is CancellationError { throw CancellationError() }

@@ -180,12 +180,18 @@ extension Connection {
         var blobs: [BlobName] = []
         for variant in try variants(of: name) where variant.id != newest.id && variant.requester.code == requester.code
         {
-            guard let entry = try entry(key: Variant.key(name, variant.number)), !entry.isPinned || newest.isPinned,
-                let lease = try Lease.take(entry.id, in: folder)
-            else { continue }
-            blobs += try withExtendedLifetime(lease) { try remove(entry) }
+            guard let entry = try entry(key: Variant.key(name, variant.number)) else { continue }
+            blobs += try remove(entry, beside: newest, in: folder) ?? []
         }
         return blobs
+    }
+
+    /// Removes another variant, unless it is in use, or pinned beside one that is not.
+    ///
+    /// - Returns: The blobs, to be removed after the commit; nil if it stays.
+    borrowing func remove(_ other: Entry, beside newest: Entry, in folder: StoreFolder) throws -> [BlobName]? {
+        guard !other.isPinned || newest.isPinned, let lease = try Lease.take(other.id, in: folder) else { return nil }
+        return try withExtendedLifetime(lease) { try remove(other) }
     }
 
     /// Records the request for which the server confirmed the stored bytes.

@@ -73,22 +73,23 @@ extension Transfer {
 
     /// Keeps the bytes although they do not match a requested digest, since the digest may be wrong.
     ///
-    /// If it was fetched because another variant did not match either, that one is no better and is removed.
+    /// If it was fetched because another variant did not match either, that one is no better and is removed; this one
+    /// is if the other one is pinned or in use.
     package func refuse(_ digest: HTTPDigest, because reason: Reason) async throws {
         try claim()
         guard memory == nil else { return try await discard(reason: reason) }
         let name = key
         let entry = entry
         let folder = try store.folder
-        try await note(reason)
-        let blobs = try await store.write { connection in
+        let blobs: [BlobName]? = try await store.write { connection in
             try connection.refuse(digest, id: entry.id, generation: entry.generation)
-            guard let other = try connection.refused(digest, of: name, beside: entry),
-                let lease = try Lease.take(other.id, in: folder)
-            else { return [BlobName]() }
+            guard let other = try connection.refused(digest, of: name, beside: entry) else { return [] }
+            guard let blobs = try connection.remove(other, beside: entry, in: folder) else { return nil }
             try connection.record(.restarted, key: other.key, reason: reason, bytes: other.receivedBytes)
-            return try withExtendedLifetime(lease) { try connection.remove(other) }
+            return blobs
         }
+        guard let blobs else { return try await discard(reason: reason) }
+        try await note(reason)
         try? store.removeBlobs(blobs)
     }
 
