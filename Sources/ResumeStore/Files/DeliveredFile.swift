@@ -50,19 +50,14 @@ extension DeliveredFile {
     ///
     /// Bytes are hexadecimal digits, and nil is `-`. The third word has slashes between its numbers.
     var stored: String {
-        let hexadecimal: ([UInt8]?) -> String = { bytes in
-            bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
+        let inode = stamp.inode.map { Int64(bitPattern: $0) } ?? -1
+        var text = "\(deliveredAt) \(stamp.size) \(stamp.modified)/\(stamp.changed ?? -1)/\(inode)/\(checkedAt)"
+        let path = path.map { Array($0.utf8) }
+        let resource = resource.map { Array($0.stored.utf8) }
+        for bytes in [requester, entityTag, digest?.bytes, path, resource] {
+            text += bytes.map { " x" + Hexadecimal.text($0) } ?? " -"
         }
-        let numbers: [Int64] = [
-            stamp.modified, stamp.changed ?? -1, stamp.inode.map { Int64(bitPattern: $0) } ?? -1, checkedAt,
-        ]
-        let words = [
-            String(deliveredAt), String(stamp.size), numbers.map(String.init).joined(separator: "/"),
-            hexadecimal(requester), hexadecimal(entityTag), hexadecimal(digest?.bytes),
-            hexadecimal(path.map { Array($0.utf8) }), hexadecimal(resource.map { Array($0.stored.utf8) }),
-            lastModified ?? "-",
-        ]
-        return words.joined(separator: " ")
+        return text + " " + (lastModified ?? "-")
     }
 
     /// Parses a stored text; nil if it was damaged or manipulated.

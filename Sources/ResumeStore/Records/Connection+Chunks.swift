@@ -61,6 +61,14 @@ extension Connection {
         try sumReceived(of: id)
     }
 
+    /// Returns the blobs in the rows of a download.
+    borrowing func blobs(of id: Int64) throws -> [BlobName] {
+        var found: Set<BlobName> = []
+        return try rows("SELECT path FROM chunk WHERE download = ?", id) { row in
+            row.text(0).flatMap { BlobName(path: $0) }
+        }.filter { found.insert($0).inserted }
+    }
+
     /// Returns the checksums of an entry in the order of their offsets, without overlaps: so their total length is
     /// limited by that of the stored bytes, even if rows were manipulated.
     package borrowing func blocks(of id: Int64) throws -> [Block] {

@@ -192,8 +192,12 @@ extension Connection {
     /// Records the number of bytes of a download after its parts have changed, and updates the totals.
     borrowing func sumReceived(of id: Int64) throws {
         let before = try recordedBytes(of: id)
-        let after = try integer("UPDATE download SET received = \(Self.sumOfParts) WHERE id = ? RETURNING received", id)
-        if let after, after != before { try addToTotals(received: after - before) }
+        let after = Self.clamped(
+            try integer("SELECT CAST(total(received) AS INTEGER) FROM chunk WHERE download = ?", id))
+        // SQLite opens a table for RETURNING, which takes as long as the rest.
+        let isNew = try run("UPDATE download SET received = ? WHERE id = ? AND received IS NOT ?", after, id, after) > 0
+        guard isNew else { return }
+        try addToTotals(received: after - before)
     }
 
     /// Changes the totals; manipulated ones must not overflow.
@@ -248,12 +252,5 @@ extension Connection {
             WHERE id > ? AND id <= ? AND received <> \(Self.sumOfParts)
             """, id, last)
         return last
-    }
-
-    /// Returns the blobs in the rows of a download.
-    borrowing func blobs(of id: Int64) throws -> [BlobName] {
-        try rows("SELECT DISTINCT path FROM chunk WHERE download = ?", id) { row in
-            row.text(0).flatMap { BlobName(path: $0) }
-        }
     }
 }
