@@ -73,10 +73,12 @@ extension GetCommand {
             guard !request.usesServerFilename else { return nil }
             if request.restarts, isInPlace || request.replacing == .own { return nil }
             if isInPlace { return .version }
-            guard let found = (try? Destination(job.destination))?.found, found != .nothing else { return nil }
+            switch (try? Destination(job.destination))?.found {
+            case .file(let now): return .other(bytes: now.size, isForeign: job.file == nil && files.from == nil)
             // Nothing else but a link can be replaced.
-            guard case .file(let now) = found else { return .link }
-            return .other(bytes: now.size, isForeign: job.file == nil && files.from == nil)
+            case .other: return .link
+            default: return nil
+            }
         }
     }
 }

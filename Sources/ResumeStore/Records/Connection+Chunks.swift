@@ -64,9 +64,8 @@ extension Connection {
     /// Returns the blobs in the rows of a download.
     borrowing func blobs(of id: Int64) throws -> [BlobName] {
         var found: Set<BlobName> = []
-        return try rows("SELECT path FROM chunk WHERE download = ?", id) { row in
-            row.text(0).flatMap { BlobName(path: $0) }
-        }.filter { found.insert($0).inserted }
+        return try rows("SELECT path FROM chunk WHERE download = ?", id) { $0.text(0).flatMap(BlobName.init(path:)) }
+            .filter { found.insert($0).inserted }
     }
 
     /// Returns the checksums of an entry in the order of their offsets, without overlaps: so their total length is

@@ -195,8 +195,8 @@ extension Connection {
         let after = Self.clamped(
             try integer("SELECT CAST(total(received) AS INTEGER) FROM chunk WHERE download = ?", id))
         // SQLite opens a table for RETURNING, which takes as long as the rest.
-        let isNew = try run("UPDATE download SET received = ? WHERE id = ? AND received IS NOT ?", after, id, after) > 0
-        guard isNew else { return }
+        guard try run("UPDATE download SET received = ? WHERE id = ? AND received IS NOT ?", after, id, after) > 0
+        else { return }
         try addToTotals(received: after - before)
     }
 
