@@ -79,9 +79,9 @@ struct TransportTests {
                 tunnel ? ["https_proxy": peers.proxy.url, "no_proxy": ""] : [:]
             ) { $1 }
             let first = try Shell.start(
-                Resumectl.path, get + ["--limit-rate", "100KiB"], environment: environment,
+                Resumectl.path, get + ["--limit-rate", "20KiB"], environment: environment,
                 output: peers.folder["first"])
-            try await wait(for: "100,000 bytes", while: first) { try await peers.program.received() >= 100_000 }
+            try await wait(for: "50,000 bytes", while: first) { try await peers.program.received() >= 50_000 }
             first.send(SIGINT)
             await first.wait()
             let verified = try await peers.get(["--json"])
@@ -107,13 +107,13 @@ struct TransportTests {
     @Test("HTTP/2: killed and resumed")
     func http2Resumed() async throws {
         try await Self.with { peers in
-            let slow = ["--http2", "--limit-rate", "100KiB"]
+            let slow = ["--http2", "--limit-rate", "20KiB"]
             let get = ["get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["out"], "--cacert"]
             let first = try Shell.start(
                 Resumectl.path, get + [peers.nginx.certificate] + slow, environment: peers.program.environment,
                 output: peers.folder["first"])
-            try await wait(for: "100,000 bytes", while: first) {
-                try await peers.program.received() >= 100_000
+            try await wait(for: "50,000 bytes", while: first) {
+                try await peers.program.received() >= 50_000
             }
             first.send(SIGKILL)
             await first.wait()
