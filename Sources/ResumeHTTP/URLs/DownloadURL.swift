@@ -72,10 +72,13 @@ public struct DownloadURL: Sendable, Hashable {
 
     /// Returns a part of an address: hexadecimal after `0x`, octal after `0`.
     private static func number(_ part: Substring) -> UInt32? {
-        let radix = part.utf8.starts(with: "0x".utf8) ? 16 : part.utf8.first == UInt8(ascii: "0") ? 8 : 10
-        let digits = radix == 16 ? part.dropFirst(2) : part
+        let zero = UInt8(ascii: "0")
+        let isHexadecimal = part.utf8.starts(with: "0x".utf8)
+        let digits = isHexadecimal ? part.dropFirst(2) : part
         // A sign is not a digit.
-        return digits.utf8.first ?? 0 < UInt8(ascii: "0") ? nil : UInt32(digits, radix: radix)
+        guard let first = digits.utf8.first, first >= zero else { return nil }
+        if isHexadecimal { return UInt32(digits, radix: 16) }
+        return UInt32(digits, radix: first == zero ? 8 : 10)
     }
 
     /// Whether a text has neither spaces nor control characters.

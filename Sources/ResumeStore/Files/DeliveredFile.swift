@@ -57,7 +57,8 @@ extension DeliveredFile {
         for bytes in [requester, entityTag, digest?.bytes, path, resource] {
             text += bytes.map { " x" + Hexadecimal.text($0) } ?? " -"
         }
-        return text + " " + (lastModified ?? "-")
+        text += " " + (lastModified ?? "-")
+        return text
     }
 
     /// Parses a stored text; nil if it was damaged or manipulated.

@@ -41,10 +41,7 @@ extension DownloadStore {
         }
 
         /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
-        var status: FileStatus? {
-            var status = stat()
-            return unsafe lstat(path, &status) == 0 ? FileStatus(status) : nil
-        }
+        var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }
 
         /// Checks that a file may replace whatever has the name, if anything does.
         ///

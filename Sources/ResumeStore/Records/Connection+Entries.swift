@@ -192,8 +192,7 @@ extension Connection {
     /// Records the number of bytes of a download after its parts have changed, and updates the totals.
     borrowing func sumReceived(of id: Int64) throws {
         let before = try recordedBytes(of: id)
-        let after = Self.clamped(
-            try integer("SELECT CAST(total(received) AS INTEGER) FROM chunk WHERE download = ?", id))
+        let after = try integer("SELECT \(Self.sumOfParts) FROM download WHERE id = ?", id) ?? 0
         // SQLite opens a table for RETURNING, which takes as long as the rest.
         guard try run("UPDATE download SET received = ? WHERE id = ? AND received IS NOT ?", after, id, after) > 0
         else { return }
