@@ -10,7 +10,7 @@ package struct Folder: Sendable {
     /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
     package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
-        do {
+        do throws(SystemError) {
             file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
         } catch {
             throw SystemError(number: error.number, call: error.call, path: path)
@@ -40,22 +40,27 @@ package struct Folder: Sendable {
                 unsafe fchmodat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700, 0)
             }
             return true
-        } catch {
-            if error.number == EEXIST { return false }
-            throw error
+        } catch let error where error.number == EEXIST {
+            return false
         }
     }
 
     /// Returns the kind and size of a file without following symbolic links; nil if it does not exist.
     package func status(of name: String) throws(SystemError) -> FileStatus? {
+        try Self.status(at: name, in: file.descriptor)
+    }
+
+    /// Returns the same for a path, or for a name in an open folder.
+    package static func status(
+        at path: String, in folder: Int32 = AT_FDCWD, _ flags: Int32 = AT_SYMLINK_NOFOLLOW
+    ) throws(SystemError) -> FileStatus? {
         var result = stat()
-        do {
-            try SystemError.check("stat", name) { unsafe fstatat(file.descriptor, name, &result, AT_SYMLINK_NOFOLLOW) }
-            return FileStatus(result)
-        } catch {
-            if error.isMissing { return nil }
-            throw error
+        do throws(SystemError) {
+            try SystemError.check("stat", path) { unsafe fstatat(folder, path, &result, flags) }
+        } catch let error where error.isMissing {
+            return nil
         }
+        return FileStatus(result)
     }
 
     /// Removes a file; does nothing if it does not exist, or if it is a folder, since the store never creates folders

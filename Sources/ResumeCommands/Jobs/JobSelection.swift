@@ -138,6 +138,6 @@ extension Job {
     func fileInPlace() async -> DeliveredFile? {
         // Most jobs have none; changing the thread for each small file would take longer than the rest.
         guard let file else { return nil }
-        return (try? await Blocking.run { file.isInPlace(at: destination) ? file : nil }) ?? nil
+        return try? await Blocking.run { file.isInPlace(at: destination) ? file : nil }
     }
 }

@@ -32,12 +32,9 @@ enum StandardOutput {
     static func leftovers(in folder: String, removing removes: Bool) -> [(name: String, bytes: Int64)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().compactMap { name in
-            var status = stat()
             guard name.wholeMatch(of: /\.standard-output-[0-9A-F-]{36}/) != nil,
-                unsafe lstat("\(folder)/\(name)", &status) == 0
+                let file = try? Folder.status(at: "\(folder)/\(name)"), file.kind == .regular
             else { return nil }
-            let file = FileStatus(status)
-            guard file.kind == .regular else { return nil }
             if removes, unsafe unlink("\(folder)/\(name)") != 0 { return nil }
             return (name, file.bytesOnDisk)
         }

@@ -11,10 +11,10 @@ extension DownloadURL {
     package var hasSecrets: Bool { userInfo != nil || redacted != absoluteString }
 
     /// Path and query of ``redacted``.
-    var redactedTarget: String { Self.redacted(requestTarget) }
+    var redactedTarget: String { redacted() }
 
     /// The same for a URL that is a parameter of another one; URLs in its own parameters are not searched.
-    var redactedAsValue: String { origin + Self.redacted(requestTarget, isValue: true) }
+    var redactedAsValue: String { origin + redacted(isValue: true) }
 
     /// A caller's key as it may be stored: if it is a URL with secrets, they are removed.
     package static func redactedKey(_ key: String) -> String { redacted(key: key, abbreviates: false) ?? key }
@@ -53,8 +53,8 @@ extension DownloadURL {
         return value.isSecret || value.isRandom
     }
 
-    /// Whether the target is only a path without parameters, percent encodings and tokens, as in most URLs.
-    private static func isPlainPath(_ target: String) -> Bool {
+    /// Whether a target is only a path without parameters, percent encodings and tokens.
+    static func isPlainPath(_ target: String) -> Bool {
         !target.utf8.contains(where: isSpecial)
             && !target.utf8.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
     }
@@ -66,17 +66,17 @@ extension DownloadURL {
         }
     }
 
-    private static func redacted(_ target: String, abbreviates: Bool = false, isValue: Bool = false) -> String {
-        if isPlainPath(target) { return target }
-        let path = target.prefix { $0 != "?" }
+    private func redacted(abbreviates: Bool = false, isValue: Bool = false) -> String {
+        if isPlainPath { return requestTarget }
+        let path = requestTarget.prefix { $0 != "?" }
         let inPath = ParameterList(path, separatedBy: "/;", isPath: true)
-        let query = target[path.endIndex...].dropFirst()
+        let query = requestTarget[path.endIndex...].dropFirst()
         let inQuery = ParameterList(query, separatedBy: "&;")
         let signature = Signature(of: inPath.parameters + inQuery.parameters)
         let left = inPath.text(without: signature, abbreviates: abbreviates, isValue: isValue)
         // Empty if all of it was secret.
         let text = left.isEmpty ? "/" : left
-        guard path.endIndex < target.endIndex else { return text }
+        guard path.endIndex < requestTarget.endIndex else { return text }
         let kept = inQuery.text(without: signature, abbreviates: abbreviates, isValue: isValue)
         return kept.isEmpty && !query.isEmpty ? text : "\(text)?\(kept)"
     }
@@ -84,7 +84,7 @@ extension DownloadURL {
 
 extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
     /// The URL as it may be displayed: without user info and secrets, with long random strings abbreviated, since they may be secrets.
-    public var description: String { origin + Self.redacted(requestTarget, abbreviates: true) }
+    public var description: String { origin + redacted(abbreviates: true) }
 
     /// The same as `description`.
     public var debugDescription: String { description }

@@ -21,6 +21,8 @@ public struct DownloadURL: Sendable, Hashable {
     let userInfo: String?
     /// Path and query as sent in the request line; never empty.
     public let requestTarget: String
+    /// Whether nothing of the target can be a secret, as in most URLs.
+    let isPlainPath: Bool
 
     /// Parses an absolute URL and drops its fragment.
     ///
@@ -52,6 +54,7 @@ public struct DownloadURL: Sendable, Hashable {
         userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
         let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+        isPlainPath = Self.isPlainPath(requestTarget)
     }
 
     /// Returns the usual form of an IPv4 address, as `inet_aton` reads it: `0127.1` and `0x57000001` are 87.0.0.1.

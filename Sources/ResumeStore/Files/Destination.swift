@@ -35,13 +35,15 @@ extension DownloadStore {
 
         /// Returns the length of the file, or of the file that a link leads to; nil if there is none.
         package var existingBytes: Int64? {
-            var status = stat()
-            guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-            return Int64(status.st_size)
+            guard let target, target.kind == .regular else { return nil }
+            return target.size
         }
 
+        /// Returns the status of what the name leads to; nil if there is nothing.
+        private var target: FileStatus? { try? Folder.status(at: path, 0) }
+
         /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
-        var status: FileStatus? { (try? Folder(folder, followsLinks: true).status(of: name)) ?? nil }
+        var status: FileStatus? { try? Folder.status(at: path) }
 
         /// Checks that a file may replace whatever has the name, if anything does.
         ///
@@ -54,7 +56,7 @@ extension DownloadStore {
                 return
             }
             if status.kind == .regular { return }
-            guard status.kind == .link, !Self.isLinkToOther(path) else {
+            guard status.kind == .link, !isLinkToOther else {
                 let isFolder = status.kind == .folder
                 throw StoreError(
                     .destination, "cannot write \(path): it is \(isFolder ? "a folder" : "not a regular file")",
@@ -84,13 +86,9 @@ extension DownloadStore {
         ///
         /// A link to a file may be replaced, as may a broken link, but not a link that leads to a file through a process's
         /// open files.
-        private static func isLinkToOther(_ path: String) -> Bool {
-            var status = stat()
-            guard unsafe stat(path, &status) == 0 else { return false }
-            return status.st_mode & S_IFMT != S_IFREG || isLinkToOpenFile(path)
-        }
+        private var isLinkToOther: Bool { target.map { $0.kind != .regular || isLinkToOpenFile } ?? false }
 
-        private static func isLinkToOpenFile(_ path: String) -> Bool {
+        private var isLinkToOpenFile: Bool {
             let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
                 guard let start = buffer.baseAddress else { return }
                 unsafe count = max(readlink(path, start, buffer.count), 0)

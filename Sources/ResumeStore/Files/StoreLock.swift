@@ -95,11 +95,10 @@ extension StoreFolder {
 
     /// Opens a lock file to query its locks; nil if it does not exist, for example because the disk is full.
     func locksThere(_ file: LockFile) throws(SystemError) -> ByteLocks? {
-        do {
+        do throws(SystemError) {
             return try ByteLocks(file.rawValue, in: root, flags: O_RDWR)
-        } catch {
-            if error.isMissing { return nil }
-            throw error
+        } catch let error where error.isMissing {
+            return nil
         }
     }
 }

@@ -24,18 +24,10 @@ struct Requester: Sendable, Hashable {
     }
 }
 
-extension Requester {
-    /// Hashes a request.
-    ///
-    /// - Parameters:
-    ///   - identity: The request; nil if it is unknown.
-    ///   - vary: ``Representation/vary``.
-    ///   - key: The key of the store's hashes.
-    ///   - resource: What the bytes came from; nil if that is not known.
-    init(_ identity: RequestIdentity?, vary: String?, key: [UInt8], from resource: Provenance? = nil) {
-        self.resource = resource
-        code = identity?.code(key)
-        varied = vary.flatMap { $0 == "*" ? nil : identity?.code(ofFieldsNamedIn: $0, key) }
+extension RequestIdentity {
+    /// Returns the hash of the fields that a server named in `Vary`; nil if there were none.
+    func varied(_ vary: String?, _ key: [UInt8]) -> [UInt8]? {
+        vary.flatMap { $0 == "*" ? nil : code(ofFieldsNamedIn: $0, key) }
     }
 }
 
@@ -97,7 +89,7 @@ extension [Variant] {
             .max { ($0.hasBytes ? 1 : 0, $0.id) < ($1.hasBytes ? 1 : 0, $1.id) }
         let alike = first { variant in
             guard let varied = variant.requester.varied else { return false }
-            return varied == Requester(identity, vary: variant.vary, key: key).varied
+            return varied == identity?.varied(variant.vary, key)
         }
         return (same ?? alike ?? first)?.number
     }

@@ -6,7 +6,9 @@ struct Caller: Sendable {
     /// The requested URL.
     var url: DownloadURL
     /// The part of the request that decides about access to the bytes; nil if the caller does not specify it.
-    var identity: RequestIdentity?
+    var identity: RequestIdentity? { didSet { code = nil } }
+    /// Its hash, once it was computed.
+    private(set) var code: [UInt8]?
     /// The conditions for resuming.
     var policy: ResumePolicy
     /// The destination file, if it is known.
@@ -50,14 +52,15 @@ struct Caller: Sendable {
     }
 
     /// The requester that the bytes of a response to this caller belong to.
-    func requester(for representation: Representation?, _ key: [UInt8]) -> Requester {
-        Requester(identity, vary: representation?.vary, key: key, from: answer)
+    mutating func requester(for representation: Representation?, _ key: [UInt8]) -> Requester {
+        code = code ?? identity?.code(key)
+        return Requester(code: code, varied: identity?.varied(representation?.vary, key), resource: answer)
     }
 
     /// Whether bytes that were fetched for another request are kept beside those of this one: they are complete, or the
     /// server may still send them to requests with the header fields that it named in `Vary`.
     func leaves(_ held: HeldPartial, of other: Requester, _ key: [UInt8]) -> Bool {
-        held.hasAllBytes || other.varied != requester(for: held.representation, key).varied
+        held.hasAllBytes || other.varied != identity?.varied(held.representation?.vary, key)
     }
 }
 
