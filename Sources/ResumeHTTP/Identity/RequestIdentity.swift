@@ -82,7 +82,7 @@ package struct RequestIdentity: Sendable {
     /// Computes HMAC-SHA-256.
     package static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         // Keys made by `newKey()` are never longer than a block.
-        let key = Array(key.prefix(blockSize)) + Array(repeating: 0, count: max(blockSize - key.count, 0))
+        let key = (key + Array(repeating: 0, count: blockSize)).prefix(blockSize)
         return digest(key.map { $0 ^ 0x5C } + digest(key.map { $0 ^ 0x36 } + message))
     }
 

@@ -153,9 +153,7 @@ extension Connection {
         var file = file
         var isJob = false
         for isItsOwn in [true, false] where !isJob {
-            if !isItsOwn {
-                file?.path = path
-            }
+            file?.path = isItsOwn ? nil : path
             isJob =
                 try run(
                     """

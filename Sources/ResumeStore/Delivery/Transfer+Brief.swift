@@ -9,29 +9,33 @@ internal import Synchronization
 /// record: a body that is not small, that was interrupted, or that takes longer than ``BriefWatch/patience``. Until
 /// then, the bytes are in an unnamed file and are lost if the process dies.
 extension Transfer {
-    /// The longest body, in bytes, that is received without a row.
-    static let longestBrief = PartLedger.unrecordedLimit
-
     /// The number of bytes that must be free in addition to a body, so that several bodies fit for which no space is
     /// freed.
     private static let spareSpace: Int64 = 16 << 20
 
-    /// Prepares for a small body without a row.
+    /// Prepares for a body without a row; unless it is small, creates the row in one transaction with what is known.
     ///
-    /// - Returns: False if the body needs a row.
-    func beginBrief(with representation: Representation, reason: Reason) throws -> Bool {
+    /// - Returns: False if there is a row already, or if the body cannot be received without one.
+    func beginFresh(with representation: Representation, reason: Reason) throws -> Bool {
+        guard !isClaimed, let store = disk else { return false }
+        let length = representation.completeLength ?? .max
         // Only rows count towards a binding limit.
-        guard !isClaimed, disk?.configuration.eviction.isBinding == false,
-            entry.selection == nil, let length = representation.completeLength, let store = disk,
-            (0...Self.longestBrief).contains(length), try store.freeSpace() >= length + Self.spareSpace,
-            let file = store.folder.unnamedBlob()
-        else { return false }
+        let isBrief =
+            try length <= PartLedger.unrecordedLimit
+            && entry.selection == nil
+            && !store.configuration.eviction.isBinding
+            && store.freeSpace() >= length + Self.spareSpace
+        guard isBrief || blob == nil, let file = store.folder.unnamedBlob() else { return false }
         entry.representation = representation
         entry.chunks = [Entry.Chunk(path: BlobName(in: BlobFolders.current()).path, offset: 0, length: 0, durable: 0)]
         startReason = reason
         isSpliced = false
         begin(with: file)
-        store.briefWatch.add(self)
+        if isBrief {
+            store.briefWatch.add(self)
+        } else {
+            try claim()
+        }
         return true
     }
 

@@ -52,13 +52,12 @@ extension DeliveredFile {
     var stored: String {
         let inode = stamp.inode.map { Int64(bitPattern: $0) } ?? -1
         var text = "\(deliveredAt) \(stamp.size) \(stamp.modified)/\(stamp.changed ?? -1)/\(inode)/\(checkedAt)"
-        let path = path.map { Array($0.utf8) }
-        let resource = resource.map { Array($0.stored.utf8) }
-        for bytes in [requester, entityTag, digest?.bytes, path, resource] {
-            text += bytes.map { " x" + Hexadecimal.text($0) } ?? " -"
+        let texts = [path, resource?.stored].map { $0.map { Array($0.utf8) } }
+        for bytes in [requester, entityTag, digest?.bytes] + texts {
+            text += " "
+            text += bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
         }
-        text += " " + (lastModified ?? "-")
-        return text
+        return text + " " + (lastModified ?? "-")
     }
 
     /// Parses a stored text; nil if it was damaged or manipulated.

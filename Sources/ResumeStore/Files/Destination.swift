@@ -34,10 +34,7 @@ extension DownloadStore {
         }
 
         /// Returns the length of the file, or of the file that a link leads to; nil if there is none.
-        package var existingBytes: Int64? {
-            guard let target, target.kind == .regular else { return nil }
-            return target.size
-        }
+        package var existingBytes: Int64? { target.flatMap { $0.kind == .regular ? $0.size : nil } }
 
         /// Returns the status of what the name leads to; nil if there is nothing.
         private var target: FileStatus? { try? Folder.status(at: path, 0) }

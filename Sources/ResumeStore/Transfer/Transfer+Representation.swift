@@ -10,7 +10,7 @@ extension Transfer {
         try await leaveForeignEntry()
         _ = try await leaveReplaced()
         if beginInMemory(with: representation) { return }
-        if try beginBrief(with: representation, reason: reason) { return }
+        if try beginFresh(with: representation, reason: reason) { return }
         try claim()
         try await rewrite(with: representation, because: reason, replacing: replaced)
         isSpliced = false
