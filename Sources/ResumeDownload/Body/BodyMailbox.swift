@@ -19,8 +19,6 @@ package final class BodyMailbox: Sendable {
 
     /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
     package static var limit: Int { 1 << 20 }
-    /// The maximum number of bytes passed to the reader at a time; it may stop after each time.
-    private static var sliceLength: Int { PartStream.pieceSize }
 
     private struct State {
         var head: HTTPResponse?
@@ -177,7 +175,7 @@ package final class BodyMailbox: Sendable {
         var isWhole = true
         let mayGoOn = Result {
             try part.read { bytes in
-                end = min(passed + Self.sliceLength, bytes.byteCount)
+                end = min(passed + PartStream.pieceSize, bytes.byteCount)
                 isWhole = end == bytes.byteCount
                 return try reader(bytes.extracting(passed..<end))
             }

@@ -145,9 +145,6 @@ extension DownloadQueue {
         }
     }
 
-    /// The number of calls that wait for the queue to be idle; for tests.
-    package var idleWaiters: Int { idle.count }
-
     /// Closes the queue.
     ///
     /// Callers get an error, running downloads are paused, and unfinished ones stay in the store.

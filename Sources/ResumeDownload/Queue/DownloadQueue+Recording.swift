@@ -3,12 +3,9 @@ internal import ResumeStore
 
 /// Keeping the rows in the store up to date with the state.
 extension DownloadQueue {
-    private var hasWork: Bool {
+    var hasWork: Bool {
         state.hasChanges || !starts.isEmpty || !recording.isEmpty
     }
-
-    /// Whether all changes so far are being written to the store; for tests.
-    package var isRecording: Bool { isSettling && !hasWork }
 
     /// Records changes and starts runs, unless that is already in progress.
     func settle() {

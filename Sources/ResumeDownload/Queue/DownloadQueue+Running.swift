@@ -126,14 +126,6 @@ extension DownloadQueue {
         if hasMoreDestinations(key) { live[key]?.sign = sign }
     }
 
-    /// Waits for pending announcements; for tests.
-    ///
-    /// - Returns: Whether the store knows that another destination waits for its copy.
-    package func hasAnnouncedWaiting(for key: String) async -> Bool {
-        await live[key]?.announcing?.value
-        return live[key]?.sign != nil
-    }
-
     /// Whether there is a delivery besides the current or next one, or whether the current one must run again.
     func hasMoreDestinations(_ key: String) -> Bool {
         guard let item = state.items[key], item.wish != .dropping else { return false }

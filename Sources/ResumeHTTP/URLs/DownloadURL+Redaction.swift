@@ -55,15 +55,8 @@ extension DownloadURL {
 
     /// Whether a target is only a path without parameters, percent encodings and tokens.
     static func isPlainPath(_ target: String) -> Bool {
-        !target.utf8.contains(where: isSpecial)
+        !target.utf8.contains { "?;=%:".utf8.contains($0) }
             && !target.utf8.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
-    }
-
-    private static func isSpecial(_ byte: UInt8) -> Bool {
-        switch Unicode.Scalar(byte) {
-        case "?", ";", "=", "%", ":": true
-        default: false
-        }
     }
 
     private func redacted(abbreviates: Bool = false, isValue: Bool = false) -> String {

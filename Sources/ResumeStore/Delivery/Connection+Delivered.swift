@@ -150,19 +150,17 @@ extension Connection {
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
     /// named it, its path is recorded with it.
     borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile?, at path: String) throws {
-        var file = file
-        var isJob = false
-        for isItsOwn in [true, false] where !isJob {
-            file?.path = isItsOwn ? nil : path
-            isJob =
-                try run(
-                    """
-                    UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
-                    WHERE id = ? AND list <> 0 AND (destination = ?) = ?
-                    """,
-                    row.rest == nil ? Job.State.done.rawValue : nil, row.rest?.stored, file?.stored,
-                    row.id, path, isItsOwn) > 0
-        }
+        var named = file
+        named?.path = path
+        let isJob =
+            try run(
+                """
+                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1,
+                    file = iif(destination = ?, ?, ?)
+                WHERE id = ? AND list <> 0
+                """, row.rest == nil ? Job.State.done.rawValue : nil, row.rest?.stored,
+                path, file?.stored, named?.stored,
+                row.id) > 0
         guard isJob else {
             try run("DELETE FROM queued WHERE id = ?", row.id)
             return

@@ -13,29 +13,28 @@ extension Transfer {
     /// freed.
     private static let spareSpace: Int64 = 16 << 20
 
-    /// Prepares for a body without a row; unless it is small, creates the row in one transaction with what is known.
+    /// Prepares for a small body without a row.
     ///
-    /// - Returns: False if there is a row already, or if the body cannot be received without one.
-    func beginFresh(with representation: Representation, reason: Reason) throws -> Bool {
-        guard !isClaimed, let store = disk else { return false }
-        let length = representation.completeLength ?? .max
+    /// - Returns: False if the body needs a row.
+    func beginBrief(with representation: Representation, reason: Reason) throws -> Bool {
         // Only rows count towards a binding limit.
-        let isBrief =
-            try length <= PartLedger.unrecordedLimit
-            && entry.selection == nil
-            && !store.configuration.eviction.isBinding
-            && store.freeSpace() >= length + Self.spareSpace
-        guard isBrief || blob == nil, let file = store.folder.unnamedBlob() else { return false }
+        guard
+            !isClaimed, let store = disk,
+            !store.configuration.eviction.isBinding,
+            entry.selection == nil,
+            let length = representation.completeLength,
+            length <= PartLedger.unrecordedLimit,
+            try store.freeSpace() >= length + Self.spareSpace,
+            let file = store.folder.unnamedBlob()
+        else { return false }
         entry.representation = representation
         entry.chunks = [Entry.Chunk(path: BlobName(in: BlobFolders.current()).path, offset: 0, length: 0, durable: 0)]
         startReason = reason
+        // A file whose row could not be created is given up.
+        unclaimedName = nil
         isSpliced = false
         begin(with: file)
-        if isBrief {
-            store.briefWatch.add(self)
-        } else {
-            try claim()
-        }
+        store.briefWatch.add(self)
         return true
     }
 
@@ -71,12 +70,8 @@ extension Transfer {
             unclaimedName = nil
             throw StoreError.superseded
         }
-        lease = claimed.lease
         entry = claimed.entry
-        isClaimed = true
-        isRowUnsynced = durability == .process
-        // Kept until there is a row, since it keeps the blob from being removed as an orphan.
-        unclaimedName = nil
+        own(claimed.lease, isUnsynced: durability == .process)
         if blob != nil {
             KillPoint.reached(.startedOver)
             sync.reset(to: entry, blob: blob, keepsLedger: true)
@@ -86,6 +81,15 @@ extension Transfer {
             begin(with: nil)
         }
         onClaim.take()?(self)
+    }
+
+    /// Continues with a row that was created.
+    func own(_ lease: Lease, isUnsynced: Bool) {
+        self.lease = lease
+        isClaimed = true
+        isRowUnsynced = isUnsynced
+        // Kept until there is a row, since it keeps the blob from being removed as an orphan.
+        unclaimedName = nil
     }
 
     /// Names the blob and syncs the name.
@@ -110,7 +114,7 @@ extension Transfer {
         // A file that has been named at the destination may be edited there.
         let grows = store.trustsLengths && !isNamed && main.update { $0.awaitsDigest } == false
         let requester = requester(for: representation)
-        let claim: @Sendable (borrowing Connection) throws -> Fresh? = { connection in
+        return try store.writeRow(durability: durability) { connection in
             // If nil, an earlier release of this program created the row in the meantime, and is using it.
             let fresh = try connection.claim(entry, url: url, in: store.folder)
             guard let fresh, let creation, let representation else { return fresh }
@@ -118,13 +122,6 @@ extension Transfer {
             return try connection.startOver(
                 fresh.entry, with: representation, for: requester, url: url, blob: creation.name, grows: grows
             ).map { Fresh(entry: $0.entry, lease: fresh.lease) }
-        }
-        do {
-            return try store.writeNow(durability: durability, claim)
-        } catch let error as StoreError where error.code == .noSpace {
-            // SQLite reports the same error for a full disk and for IDs that are used up.
-            guard try store.writeNow({ try $0.restoreNumbers() }) else { throw error }
-            return try store.writeNow(durability: durability, claim)
         }
     }
 

@@ -53,7 +53,8 @@ extension DownloadStore {
                 return
             }
             if status.kind == .regular { return }
-            guard status.kind == .link, !isLinkToOther else {
+            // A link to a file may be replaced, as may a broken link; a download must not replace a link to anything else.
+            guard status.kind == .link, target.map({ $0.kind == .regular && !isLinkToOpenFile }) ?? true else {
                 let isFolder = status.kind == .folder
                 throw StoreError(
                     .destination, "cannot write \(path): it is \(isFolder ? "a folder" : "not a regular file")",
@@ -78,13 +79,7 @@ extension DownloadStore {
             }
         }
 
-        /// Whether a link leads to something other than a regular file, as `/dev/stdout` does, so that a download must not
-        /// replace it.
-        ///
-        /// A link to a file may be replaced, as may a broken link, but not a link that leads to a file through a process's
-        /// open files.
-        private var isLinkToOther: Bool { target.map { $0.kind != .regular || isLinkToOpenFile } ?? false }
-
+        /// Whether the link leads to a file through a process's open files, as `/dev/stdout` does.
         private var isLinkToOpenFile: Bool {
             let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
                 guard let start = buffer.baseAddress else { return }

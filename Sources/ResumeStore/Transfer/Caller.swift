@@ -8,7 +8,7 @@ struct Caller: Sendable {
     /// The part of the request that decides about access to the bytes; nil if the caller does not specify it.
     var identity: RequestIdentity? { didSet { code = nil } }
     /// Its hash, once it was computed.
-    private(set) var code: [UInt8]?
+    var code: [UInt8]?
     /// The conditions for resuming.
     var policy: ResumePolicy
     /// The destination file, if it is known.

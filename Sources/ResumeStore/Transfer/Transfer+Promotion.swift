@@ -32,9 +32,9 @@ extension Transfer {
         do {
             // What only a digest proves would lose its mark.
             let bytes = try blob.bytes(count: Int(entry.chunks.first { $0.mark != nil }?.offset ?? held))
-            // The hash of what the bytes came from has another key there.
+            // The hashes have another key there.
             var caller = caller
-            caller.answer = nil
+            (caller.answer, caller.code) = (nil, nil)
             let transfer = try await disk.open(
                 caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,
                 waits: false, on: TransferQueue(of: disk))

@@ -10,8 +10,10 @@ extension Transfer {
         try await leaveForeignEntry()
         _ = try await leaveReplaced()
         if beginInMemory(with: representation) { return }
-        if try beginFresh(with: representation, reason: reason) { return }
-        try claim()
+        if try beginBrief(with: representation, reason: reason) { return }
+        if blob != nil {
+            try claim()
+        }
         try await rewrite(with: representation, because: reason, replacing: replaced)
         isSpliced = false
         caller.standing = .same
@@ -171,6 +173,8 @@ extension Transfer {
 extension Transfer {
     /// Gives the entry a new blob, commits the row that names it, and removes the old one.
     ///
+    /// An entry without a row gets one in the same transaction.
+    ///
     /// - Parameters:
     ///   - representation: The representation of the blob's bytes.
     ///   - reason: Why the entry is started, or restarted.
@@ -190,6 +194,11 @@ extension Transfer {
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
         let (store, old, shared) = (try store, entry, key)
+        let isNew = !isClaimed
+        // The transfer is being delivered, or was closed.
+        guard !isNew || keyLease != nil && !isDelivering else {
+            throw StoreError.closed
+        }
         let requester = requester(for: representation)
         let url = caller.url.redacted
         do {
@@ -207,9 +216,10 @@ extension Transfer {
             for changed in folders { try await FolderSynchronizer.shared.synchronize(changed) }
             try store.folder.noteSynced(folders)
             KillPoint.reached(.blobCreated)
-            let begun = try store.writeNow(durability: ranges.isEmpty ? .process : .power) { connection in
+            let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
+                let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
-                    old, with: representation, for: requester, url: url, blob: creation.name,
+                    fresh?.entry ?? old, with: representation, for: requester, url: url, blob: creation.name,
                     grows: mayGrow && store.trustsLengths)
                 guard var begun else { throw StoreError.superseded }
                 if !ranges.isEmpty {
@@ -219,11 +229,15 @@ extension Transfer {
                     try connection.record(
                         replaced > 0 ? .restarted : .started, key: key, reason: reason, bytes: bytes ?? replaced)
                 }
-                return begun
+                return (begun, fresh?.lease)
             }
             KillPoint.reached(committed)
             try withExtendedLifetime(creation) { try take(begun.entry) }
+            if let lease {
+                own(lease, isUnsynced: ranges.isEmpty)
+            }
             begin(with: creation.file)
+            onClaim.take()?(self)
             // No row names it any more, so the collector finds what cannot be removed now.
             try? store.removeBlobs(begun.abandoned)
         } catch {
@@ -233,6 +247,19 @@ extension Transfer {
 }
 
 extension DownloadStore {
+    /// Commits a transaction that may create a row.
+    func writeRow<Result: Sendable>(
+        durability: Connection.CommitDurability, _ body: @Sendable (borrowing Connection) throws -> Result
+    ) throws -> Result {
+        do {
+            return try writeNow(durability: durability, body)
+        } catch let error as StoreError where error.code == .noSpace {
+            // SQLite reports the same error for a full disk and for IDs that are used up.
+            guard try writeNow({ try $0.restoreNumbers() }) else { throw error }
+            return try writeNow(durability: durability, body)
+        }
+    }
+
     /// Removes blobs that no row names.
     package func removeBlobs(_ names: [BlobName]) throws {
         try StoreError.wrapping { for name in names { try folder.remove(name) } }
