@@ -125,6 +125,19 @@ public final class DownloadStore: Sendable {
         try withConnectionNow { connection in try write(with: connection, durability: durability, body) }
     }
 
+    /// Commits a transaction that may create a row.
+    func writeRow<Result: Sendable>(
+        durability: Connection.CommitDurability, _ body: @Sendable (borrowing Connection) throws -> Result
+    ) throws -> Result {
+        do {
+            return try writeNow(durability: durability, body)
+        } catch let error as StoreError where error.code == .noSpace {
+            // SQLite reports the same error for a full disk and for IDs that are used up.
+            guard try writeNow({ try $0.restoreNumbers() }) else { throw error }
+            return try writeNow(durability: durability, body)
+        }
+    }
+
     /// Runs a closure with the connection, then returns to the caller's executor.
     ///
     /// The optimizer of Swift 6.3 loses the isolation of a function that it specializes, and then removes the return to

@@ -247,19 +247,6 @@ extension Transfer {
 }
 
 extension DownloadStore {
-    /// Commits a transaction that may create a row.
-    func writeRow<Result: Sendable>(
-        durability: Connection.CommitDurability, _ body: @Sendable (borrowing Connection) throws -> Result
-    ) throws -> Result {
-        do {
-            return try writeNow(durability: durability, body)
-        } catch let error as StoreError where error.code == .noSpace {
-            // SQLite reports the same error for a full disk and for IDs that are used up.
-            guard try writeNow({ try $0.restoreNumbers() }) else { throw error }
-            return try writeNow(durability: durability, body)
-        }
-    }
-
     /// Removes blobs that no row names.
     package func removeBlobs(_ names: [BlobName]) throws {
         try StoreError.wrapping { for name in names { try folder.remove(name) } }
