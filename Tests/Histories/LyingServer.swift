@@ -17,6 +17,8 @@ final class LyingServer: Transport {
         var before: [String: Sent] = [:]
         /// The caller who believes whatever is sent.
         var restarting: Int?
+        /// Whether both callers download at once.
+        var isBoth = false
         /// The entity tags of the bytes that are stored for this step's key, by caller.
         var holders: @Sendable () async throws -> [Int: Set<String?>] = { [:] }
         var requests = 0
@@ -87,12 +89,15 @@ final class LyingServer: Transport {
     /// - Parameters:
     ///   - key: The key of its downloads.
     ///   - restarting: The caller who believes whatever is sent.
+    ///   - isBoth: Whether both callers download at once.
     ///   - holders: The entity tags of the bytes that are stored for the key, by caller.
     func begin(
-        _ key: String, restarting: Int?, holders: @escaping @Sendable () async throws -> [Int: Set<String?>]
+        _ key: String, restarting: Int?, isBoth: Bool,
+        holders: @escaping @Sendable () async throws -> [Int: Set<String?>]
     ) {
         state.withLock { state in
             (state.key, state.restarting, state.holders, state.requests) = (key, restarting, holders, 0)
+            state.isBoth = isBoth
         }
     }
 
@@ -282,7 +287,7 @@ final class LyingServer: Transport {
                 let known = state.known(to: caller(request))
                 answer.head.headerFields[.contentLength] = nil
                 // Of two callers at once, one does not know what only the other one has been sent, as its request shows.
-                let isOther = request.headerFields[.ifRange].map { $0 != version.tag } ?? false
+                let isOther = state.isBoth && request.headerFields[.ifRange].map { $0 != version.tag } ?? false
                 if !isRange, known?.length == nil || known?.tag == nil || known?.tag != version.tag || isOther {
                     world.grant(Version(bytes: Array(answer.body)), to: caller(request))
                 }

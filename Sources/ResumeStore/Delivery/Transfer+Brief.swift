@@ -20,8 +20,7 @@ extension Transfer {
         // Only rows count towards a binding limit.
         guard
             !isClaimed, let store = disk,
-            !store.configuration.eviction.isBinding,
-            entry.selection == nil,
+            !store.configuration.eviction.isBinding, entry.selection == nil,
             let length = representation.completeLength,
             length <= PartLedger.unrecordedLimit,
             try store.freeSpace() >= length + Self.spareSpace,
@@ -30,7 +29,7 @@ extension Transfer {
         entry.representation = representation
         entry.chunks = [Entry.Chunk(path: BlobName(in: BlobFolders.current()).path, offset: 0, length: 0, durable: 0)]
         startReason = reason
-        // A file whose row could not be created is given up.
+        // A file whose row could not be created is left to the collector.
         unclaimedName = nil
         isSpliced = false
         begin(with: file)

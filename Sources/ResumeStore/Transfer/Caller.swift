@@ -7,7 +7,7 @@ struct Caller: Sendable {
     var url: DownloadURL
     /// The part of the request that decides about access to the bytes; nil if the caller does not specify it.
     var identity: RequestIdentity? { didSet { code = nil } }
-    /// Its hash, once it was computed.
+    /// Its hash with the key of the store, once it was computed.
     var code: [UInt8]?
     /// The conditions for resuming.
     var policy: ResumePolicy

@@ -194,11 +194,6 @@ extension Transfer {
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
         let (store, old, shared) = (try store, entry, key)
-        let isNew = !isClaimed
-        // The transfer is being delivered, or was closed.
-        guard !isNew || keyLease != nil && !isDelivering else {
-            throw StoreError.closed
-        }
         let requester = requester(for: representation)
         let url = caller.url.redacted
         do {
@@ -216,6 +211,12 @@ extension Transfer {
             for changed in folders { try await FolderSynchronizer.shared.synchronize(changed) }
             try store.folder.noteSynced(folders)
             KillPoint.reached(.blobCreated)
+            let isNew = !isClaimed
+            // Meanwhile, the transfer may have been closed, or begun to be delivered.
+            try requireOpen()
+            guard !isNew || keyLease != nil && !isDelivering else {
+                throw StoreError.closed
+            }
             let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
