@@ -129,7 +129,7 @@ final class HistoryRun: Sendable {
             return RequestIdentity(request.url, fields)
         }
         server.note("\(step)")
-        let isBoth = if case .both = step.action { true } else { false }
+        let isBoth = if case .both = step.action { world.style == .open } else { false }
         let restarting = step.restarts ? world.shown(step.caller) : nil
         server.begin(request.storeKey, restarting: restarting, isBoth: isBoth) { [weak server] in
             let entries = try await store.entries().filter { $0.receivedBytes > 0 && $0.name == request.storeKey }

@@ -17,7 +17,7 @@ final class LyingServer: Transport {
         var before: [String: Sent] = [:]
         /// The caller who believes whatever is sent.
         var restarting: Int?
-        /// Whether both callers download at once.
+        /// Whether both callers download at once, with requests that look alike.
         var isBoth = false
         /// The entity tags of the bytes that are stored for this step's key, by caller.
         var holders: @Sendable () async throws -> [Int: Set<String?>] = { [:] }
@@ -25,7 +25,14 @@ final class LyingServer: Transport {
         var log: [String] = []
 
         /// What a caller knows of the stored file of this step; nil if nothing of it is stored.
-        func known(to caller: Int) -> Sent? { restarting == caller ? nil : sent["\(caller) \(key)"] }
+        ///
+        /// Of two callers whose requests look alike, one does not know what only the other one has been sent at the same
+        /// time; the tag in its request shows what it does.
+        func known(to caller: Int, who sends: HTTPRequest) -> Sent? {
+            guard restarting != caller, let known = sent["\(caller) \(key)"] else { return nil }
+            let named = sends.headerFields[.ifRange] ?? sends.headerFields[.ifMatch]
+            return isBoth && (named == nil || named != known.tag) ? nil : known
+        }
 
         /// Records that a caller received the body of a response.
         mutating func learn(_ head: HTTPResponse, _ request: HTTPRequest, _ caller: Int) {
@@ -89,7 +96,7 @@ final class LyingServer: Transport {
     /// - Parameters:
     ///   - key: The key of its downloads.
     ///   - restarting: The caller who believes whatever is sent.
-    ///   - isBoth: Whether both callers download at once.
+    ///   - isBoth: Whether both callers download at once, with requests that look alike.
     ///   - holders: The entity tags of the bytes that are stored for the key, by caller.
     func begin(
         _ key: String, restarting: Int?, isBoth: Bool,
@@ -207,7 +214,7 @@ final class LyingServer: Transport {
         // Another origin does not see who asks.
         let isElsewhere = request.authority == "login.test"
         let caller = isElsewhere ? state.restarting : caller(request)
-        if let caller, state.known(to: caller).map({ !Self.isShort(text.utf8.count, $0) }) ?? true {
+        if let caller, state.known(to: caller, who: request).map({ !Self.isShort(text.utf8.count, $0) }) ?? true {
             world.grant(Version(bytes: Array(text.utf8)), to: caller)
         }
         return answer
@@ -220,7 +227,7 @@ final class LyingServer: Transport {
             bytes: Array(version.bytes.prefix(count)), tag: version.tag, lastModified: version.lastModified)
         if [.emptyWithoutTag, .shortWithoutTag].contains(lie) { (version.tag, version.lastModified) = (nil, nil) }
         let isBelieved =
-            switch (lie, state.known(to: caller(request))) {
+            switch (lie, state.known(to: caller(request), who: request)) {
             case (_, nil): true
             case (.empty, let known?), (.emptyWithoutTag, let known?): known.length == 0
             case (.shortWithTag, let known?): known.tag == nil || known.tag != version.tag || known.length == nil
@@ -284,11 +291,9 @@ final class LyingServer: Transport {
             if lie == .closedEarly, !isRange { answer.body = answer.body.prefix(count) }
             // What ends with the connection may be a part, and a client that knows no length cannot know.
             if lie == .closedEarly {
-                let known = state.known(to: caller(request))
+                let known = state.known(to: caller(request), who: request)
                 answer.head.headerFields[.contentLength] = nil
-                // Of two callers at once, one does not know what only the other one has been sent, as its request shows.
-                let isOther = state.isBoth && request.headerFields[.ifRange].map { $0 != version.tag } ?? false
-                if !isRange, known?.length == nil || known?.tag == nil || known?.tag != version.tag || isOther {
+                if !isRange, known?.length == nil || known?.tag == nil || known?.tag != version.tag {
                     world.grant(Version(bytes: Array(answer.body)), to: caller(request))
                 }
             }
