@@ -21,7 +21,7 @@ package final class ByteLocks: Sendable {
     /// Tries to lock a byte; returns false if another process or instance has locked it.
     package func tryLock(_ byte: Int64, exclusively: Bool = true) throws(SystemError) -> Bool {
         let kind = Int32(exclusively ? F_WRLCK : F_RDLCK)
-        do throws(SystemError) {
+        do {
             try SystemError.check("lock", file.path) { resume_files_lock_byte(file.descriptor, kind, byte) }
             return true
         } catch let error where error.number == EAGAIN || error.number == EACCES {

@@ -10,7 +10,7 @@ package struct Folder: Sendable {
     /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
     package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
-        do throws(SystemError) {
+        do {
             file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
         } catch {
             throw SystemError(number: error.number, call: error.call, path: path)
@@ -55,7 +55,7 @@ package struct Folder: Sendable {
         at path: String, in folder: Int32 = AT_FDCWD, _ flags: Int32 = AT_SYMLINK_NOFOLLOW
     ) throws(SystemError) -> FileStatus? {
         var result = stat()
-        do throws(SystemError) {
+        do {
             try SystemError.check("stat", path) { unsafe fstatat(folder, path, &result, flags) }
         } catch let error where error.isMissing {
             return nil

@@ -58,8 +58,7 @@ extension Transfer {
     /// - Throws: ``StoreError``: `superseded`, `noSpace`, `io`, `database`.
     func claim(durability: Connection.CommitDurability = .process) throws {
         guard !isClaimed else { return }
-        // The transfer is being delivered, or was closed.
-        guard keyLease != nil, !isDelivering else { throw StoreError.closed }
+        try requireKeyLease()
         // The row must not claim bytes that a failed sync may have lost.
         if blob != nil { _ = try sync.keepsUp() }
         let creation = try nameBlob()
@@ -81,6 +80,9 @@ extension Transfer {
         }
         onClaim.take()?(self)
     }
+
+    /// Throws if the transfer is being delivered, or was closed, so that it must not create a row.
+    func requireKeyLease() throws(StoreError) { if keyLease == nil || isDelivering { throw .closed } }
 
     /// Continues with a row that was created.
     func own(_ lease: Lease, isUnsynced: Bool) {

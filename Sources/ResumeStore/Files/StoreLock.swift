@@ -95,7 +95,7 @@ extension StoreFolder {
 
     /// Opens a lock file to query its locks; nil if it does not exist, for example because the disk is full.
     func locksThere(_ file: LockFile) throws(SystemError) -> ByteLocks? {
-        do throws(SystemError) {
+        do {
             return try ByteLocks(file.rawValue, in: root, flags: O_RDWR)
         } catch let error where error.isMissing {
             return nil

@@ -214,9 +214,7 @@ extension Transfer {
             let isNew = !isClaimed
             // Meanwhile, the transfer may have been closed, or begun to be delivered.
             try requireOpen()
-            guard !isNew || keyLease != nil && !isDelivering else {
-                throw StoreError.closed
-            }
+            if isNew { try requireKeyLease() }
             let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
