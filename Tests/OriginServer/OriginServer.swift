@@ -1,27 +1,17 @@
-import NIOCore
-import NIOPosix
-import Synchronization
-
 /// An HTTP/1.1 server on 127.0.0.1 whose answers are scripts of bytes, pauses and ends of connection.
 ///
 /// It runs until ``stop()``, even without references to it; ``withServer(port:sendBufferSize:handler:_:)`` stops it
 /// automatically.
 public final class OriginServer: Sendable {
-    /// The number of event loops, each with its thread.
-    private static let loopCount = 2
-
     /// The port that the server listens on.
     public let port: Int
 
-    private let listener: any Channel
-    private let group: MultiThreadedEventLoopGroup
+    private let loop: ServerLoop
     private let state: ServerState
-    private let hasStopped = Atomic(false)
 
-    private init(port: Int, listener: any Channel, group: MultiThreadedEventLoopGroup, state: ServerState) {
+    private init(port: Int, loop: ServerLoop, state: ServerState) {
         self.port = port
-        self.listener = listener
-        self.group = group
+        self.loop = loop
         self.state = state
     }
 
@@ -31,34 +21,22 @@ public final class OriginServer: Sendable {
     ///   - port: The port to listen on; 0 selects a free one.
     ///   - sendBufferSize: The size of the send buffer of each connection in bytes (`SO_SNDBUF`), `nil` for the
     ///     system's default. A small one keeps ``bodyBytesSent`` close to what the client has read.
-    ///   - handler: Creates the answer to each request. It is called on an event loop, for requests of several
-    ///     connections at a time, and must not block.
+    ///   - handler: Creates the answer to each request. It is called on the thread of the server, for one request at a time,
+    ///     and must not block.
     /// - Returns: The server, which accepts connections from now on.
-    /// - Throws: An error if the port cannot be bound.
+    /// - Throws: ``SocketError`` if the port cannot be bound.
     public static func start(
         port: Int = 0,
         sendBufferSize: Int? = nil,
         handler: @escaping @Sendable (OriginRequest) -> Response
     ) async throws -> OriginServer {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: loopCount)
         let state = ServerState(handler: handler)
-        var bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 256)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(state: state))
-                }
-            }
-        if let sendBufferSize {
-            bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: numericCast(sendBufferSize))
-        }
+        let listener = try Socket(listeningAt: port)
         do {
-            let listener = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
-            let bound = listener.localAddress?.port ?? port
-            return OriginServer(port: bound, listener: listener, group: group, state: state)
+            let loop = try ServerLoop(listener, sendBufferSize: sendBufferSize, state: state)
+            return OriginServer(port: listener.port ?? port, loop: loop, state: state)
         } catch {
-            try? await group.shutdownGracefully()
+            listener.close()
             throw error
         }
     }
@@ -114,13 +92,10 @@ public final class OriginServer: Sendable {
         state.setHandler(handler)
     }
 
-    /// Stops listening, closes all connections and ends the threads; a second stop has no effect.
+    /// Stops listening, closes all connections and ends the thread; a second stop has no effect.
     ///
-    /// - Throws: Any error from the shutdown of the event loops.
+    /// - Throws: No error at present.
     public func stop() async throws {
-        // A closed event loop does not answer, so the listener is closed once; the group can be shut down again.
-        let wasStopped = hasStopped.exchange(true, ordering: .relaxed)
-        if !wasStopped { try? await listener.close().get() }
-        try await group.shutdownGracefully()
+        await loop.stop()
     }
 }

@@ -1,5 +1,3 @@
-import NIOCore
-
 /// A payload step in progress: cuts a range of content into pieces and returns the wait after each.
 struct Payload {
     /// How fast the pieces follow each other.
@@ -8,7 +6,7 @@ struct Payload {
         case unlimited
 
         /// With a wait between them.
-        case interval(TimeAmount)
+        case interval(Duration)
 
         /// A number of bytes per second, at least 1.
         case rate(Int)
@@ -16,24 +14,23 @@ struct Payload {
 
     /// The bytes of one write.
     struct Piece {
-        /// The buffers to write, in this order.
-        var buffers: [ByteBuffer]
+        var bytes: [UInt8]
 
         /// How many of the bytes are payload, not framing.
-        var payloadCount: Int
+        var payloadCount = 0
     }
 
     /// The size of the pieces unless a smaller one is requested.
     static let pieceSize = 64 * 1024
 
-    /// How many pieces are written at a time, for fewer and larger writes to the socket.
+    /// How many pieces are written at a time, so that one turn of the loop sends more.
     private static let burst = 4
 
     /// The number of pieces per second at a limited rate, so that the rate is even.
     private static let piecesPerSecond = 50
 
     /// How much a limited rate may catch up after a delay, so that a stalled client gets no burst.
-    private static let tolerance = TimeAmount.milliseconds(100)
+    private static let tolerance = Duration.milliseconds(100)
 
     private let content: Content
     private let end: Int64
@@ -42,7 +39,7 @@ struct Payload {
     private let pace: Pace
     private var next: Int64
     private var chunkLeft: Int64 = 0
-    private var due: NIODeadline?
+    private var due: ContinuousClock.Instant?
 
     /// Creates the payload of a step.
     ///
@@ -57,7 +54,7 @@ struct Payload {
             (pieceSize, pace) = (Int64(Self.pieceSize), .unlimited)
         case .trickle(let content, let part, let bytesPerStep, let milliseconds):
             (self.content, range, chunkSize, pieceSize) = (content, part, nil, Int64(max(1, bytesPerStep)))
-            pace = .interval(.milliseconds(Int64(max(0, milliseconds))))
+            pace = .interval(.milliseconds(max(0, milliseconds)))
         case .limitedRate(let content, let part, let bytesPerSecond):
             (self.content, range, chunkSize) = (content, part, nil)
             let isLimited = bytesPerSecond > 0
@@ -85,18 +82,18 @@ struct Payload {
     /// - Returns: The piece, `nil` at the end of the range.
     private mutating func nextPiece() -> Piece? {
         guard next < end else { return nil }
-        var piece = Piece(buffers: [], payloadCount: 0)
+        var piece = Piece(bytes: [])
         if let chunkSize, chunkLeft == 0 {
             chunkLeft = min(chunkSize, end - next)
-            piece.buffers.append(ByteBuffer(string: String(chunkLeft, radix: 16) + "\r\n"))
+            piece.bytes = Array((String(chunkLeft, radix: 16) + "\r\n").utf8)
         }
         let count = min(pieceSize, end - next, chunkSize == nil ? .max : chunkLeft)
-        piece.buffers.append(content.buffer(in: next..<next + count))
+        piece.bytes += content.bytes(in: next..<next + count)
         piece.payloadCount = Int(count)
         next += count
         if chunkSize != nil {
             chunkLeft -= count
-            if chunkLeft == 0 { piece.buffers.append(ByteBuffer(string: "\r\n")) }
+            if chunkLeft == 0 { piece.bytes += [0x0D, 0x0A] }
         }
         return piece
     }
@@ -107,7 +104,7 @@ struct Payload {
     ///   - count: The number of payload bytes of the piece.
     ///   - now: The time.
     /// - Returns: The wait; zero if none is necessary, also after the last piece.
-    mutating func delay(after count: Int, now: NIODeadline) -> TimeAmount {
+    mutating func delay(after count: Int, now: ContinuousClock.Instant) -> Duration {
         guard next < end else { return .zero }
         switch pace {
         case .unlimited:
@@ -115,7 +112,7 @@ struct Payload {
         case .interval(let interval):
             return interval
         case .rate(let bytesPerSecond):
-            let share = TimeAmount.nanoseconds(Int64(Double(count) / Double(bytesPerSecond) * 1_000_000_000))
+            let share = Duration.seconds(Double(count) / Double(bytesPerSecond))
             let due = max(self.due ?? now, now - Self.tolerance) + share
             self.due = due
             return max(.zero, due - now)

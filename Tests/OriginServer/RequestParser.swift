@@ -1,5 +1,3 @@
-import NIOCore
-
 /// Finds the heads of requests in the bytes of a connection.
 ///
 /// The body of a request is skipped according to its `Content-Length`.
@@ -15,39 +13,35 @@ struct RequestParser {
     /// The greatest size of a head, with its empty line.
     static let headLimit = 64 * 1024
 
-    private var buffer = ByteBuffer()
+    private var buffer: [UInt8] = []
     private var bodyLeft: Int64 = 0
 
     /// Adds bytes of the connection.
     ///
-    /// - Parameter bytes: The bytes; their readable part is consumed.
-    mutating func append(_ bytes: inout ByteBuffer) {
-        if buffer.readableBytes == 0 { buffer.clear() }
-        buffer.writeBuffer(&bytes)
+    /// - Parameter bytes: The bytes.
+    mutating func append(_ bytes: [UInt8]) {
+        buffer += bytes
     }
 
     /// Extracts the next request from the bytes.
     ///
     /// - Returns: The request, not yet numbered, or why there is none.
     mutating func next() -> Outcome {
-        let skipped = Int(min(bodyLeft, Int64(buffer.readableBytes)))
-        buffer.moveReaderIndex(forwardBy: skipped)
+        let skipped = Int(min(bodyLeft, Int64(buffer.count)))
+        buffer.removeFirst(skipped)
         bodyLeft -= Int64(skipped)
         guard bodyLeft == 0 else { return .incomplete }
         // Some clients end a body with an extra empty line (RFC 9112, 2.2).
-        while buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) == 0x0D0A {
-            buffer.moveReaderIndex(forwardBy: 2)
-        }
-        let limit = min(buffer.readableBytes, Self.headLimit)
-        let view = buffer.readableBytesView.prefix(limit)
+        while buffer.starts(with: [0x0D, 0x0A]) { buffer.removeFirst(2) }
+        let view = buffer.prefix(Self.headLimit)
         guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else {
-            return limit == Self.headLimit ? .tooLarge : .incomplete
+            return view.count == Self.headLimit ? .tooLarge : .incomplete
         }
         let lines = view[..<end.lowerBound].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { line in
                 String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
             }
-        buffer.moveReaderIndex(to: end.upperBound)
+        buffer.removeFirst(end.upperBound)
         guard let request = Self.request(lines), let length = Self.bodyLength(request) else { return .malformed }
         bodyLeft = length
         return .request(request)

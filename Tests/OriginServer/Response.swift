@@ -37,7 +37,7 @@ public enum Step: Sendable {
 
     /// Waits until a condition holds, then continues.
     ///
-    /// The condition is checked on the event loop every few milliseconds, so it must not block.
+    /// The condition is checked on the server's thread every few milliseconds, so it must not block.
     case wait(until: @Sendable () -> Bool)
 
     /// Writes a range of the content some bytes at a time, with a wait between them.

@@ -1,4 +1,3 @@
-import NIOCore
 import OriginServer
 import Testing
 
@@ -142,7 +141,7 @@ struct ConnectionTests {
     @Test func portThatIsTaken() async throws {
         try await OriginServer.withServer(handler: Self.echo) { server in
             let port = server.port
-            let error = await #expect(throws: IOError.self) {
+            let error = await #expect(throws: SocketError.self) {
                 try await OriginServer.start(port: port, handler: Self.echo)
             }
             #expect(error?.errnoCode == EADDRINUSE)

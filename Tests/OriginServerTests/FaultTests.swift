@@ -202,9 +202,11 @@ struct FaultTests {
             // Another connection is served completely in between.
             let second = try await RawClient.connect(to: server.port)
             try await second.send(RawClient.request("GET", "/other"))
+            try await second.wait(forBytes: 100_000)
             #expect(try await eventually { other.arrivals == 1 })
             #expect(slow.arrivals == 0)
-            try await client.read()
+            client.read()
+            try await client.wait(forBytes: 100_000)
             #expect(try await eventually { slow.arrivals == 1 })
             for gate in [slow, other] { gate.open() }
             for client in [client, second] {

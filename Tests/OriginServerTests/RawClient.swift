@@ -1,5 +1,4 @@
-import NIOCore
-import NIOPosix
+import OriginServer
 import Synchronization
 
 #if canImport(Darwin)
@@ -11,6 +10,8 @@ import Glibc
 #endif
 
 /// A client that sends bytes as given and keeps everything it receives, to inspect the wire.
+///
+/// It reads only in ``now`` and the waits.
 final class RawClient: Sendable {
     /// The data received so far.
     struct Received: Sendable {
@@ -19,7 +20,7 @@ final class RawClient: Sendable {
         var error: (any Error)?
 
         /// Whether the server broke the connection.
-        var isReset: Bool { (error as? IOError)?.errnoCode == ECONNRESET }
+        var isReset: Bool { (error as? SocketError)?.errnoCode == ECONNRESET }
 
         /// The number of bytes after the first head, `nil` before its end.
         var bodyCount: Int? {
@@ -32,32 +33,29 @@ final class RawClient: Sendable {
         var received: Received
     }
 
-    private let channel: any Channel
-    private let received: Box
+    private struct State {
+        var received = Received()
+        var reads: Bool
+        var isClosed = false
+    }
 
-    private init(channel: any Channel, received: Box) {
-        self.channel = channel
-        self.received = received
+    private let socket: Socket
+    private let state: Mutex<State>
+
+    private init(_ socket: Socket, reads: Bool) {
+        self.socket = socket
+        state = Mutex(State(reads: reads))
     }
 
     /// Connects to a port of this machine.
     ///
     /// - Parameters:
     ///   - port: The port.
-    ///   - reads: Whether the client reads; otherwise the bytes accumulate.
+    ///   - reads: Whether the client reads when it is asked for received data; otherwise the bytes accumulate.
     /// - Returns: The client.
     /// - Throws: Any error from connecting.
     static func connect(to port: Int, reads: Bool = true) async throws -> RawClient {
-        let received = Box()
-        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .channelOption(.autoRead, value: reads)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Collector(received))
-                }
-            }
-            .connect(host: "127.0.0.1", port: port).get()
-        return RawClient(channel: channel, received: received)
+        RawClient(try Socket(connectingTo: port), reads: reads)
     }
 
     /// Sends a request without a body and waits for the end of the answer or of the connection.
@@ -89,7 +87,13 @@ final class RawClient: Sendable {
 
     /// Sends bytes.
     func send(_ text: String) async throws {
-        try await channel.writeAndFlush(ByteBuffer(string: text)).get()
+        let bytes = Array(text.utf8)
+        var sent = 0
+        while sent < bytes.count {
+            let count = try socket.send(bytes, from: sent)
+            sent += count
+            if count == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        }
     }
 
     /// Waits until enough is received.
@@ -103,7 +107,7 @@ final class RawClient: Sendable {
     func wait(seconds: Int = 180, until condition: (Received) -> Bool) async throws -> Received {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
-            let now = received.values.withLock { $0 }
+            let now = now
             if condition(now) { return now }
             guard !now.isEnded, ContinuousClock.now < end else { throw NotReceived(received: now) }
             try await Task.sleep(for: .milliseconds(2))
@@ -116,22 +120,37 @@ final class RawClient: Sendable {
     }
 
     /// The data received so far.
-    var now: Received { received.values.withLock { $0 } }
-
-    /// Starts to read, if it does not already.
-    func read() async throws {
-        try await channel.setOption(.autoRead, value: true).get()
+    var now: Received {
+        state.withLock { state in
+            while state.reads, !state.isClosed, !state.received.isEnded {
+                do {
+                    switch try socket.receive() {
+                    case .bytes(let bytes): state.received.bytes += bytes
+                    case .nothing: return state.received
+                    case .ended: state.received.isEnded = true
+                    }
+                } catch {
+                    state.received.error = error
+                    state.received.isEnded = true
+                }
+            }
+            return state.received
+        }
     }
+
+    /// Reads from now on.
+    func read() { state.withLock { $0.reads = true } }
 
     /// Closes the connection.
-    func close() async throws {
-        // The server may have closed the connection before.
-        try? await channel.close().get()
-    }
+    func close() async throws { end() }
 
-    /// The state shared by the channel and the test.
-    fileprivate final class Box: Sendable {
-        let values = Mutex(Received())
+    deinit { end() }
+
+    private func end() {
+        state.withLock { state in
+            if !state.isClosed { socket.close() }
+            state.isClosed = true
+        }
     }
 }
 
@@ -159,30 +178,5 @@ struct Answer {
             fields[line[..<colon.lowerBound].lowercased()] = String(line[colon.upperBound...])
         }
         body = Array(received.bytes[end.upperBound...])
-    }
-}
-
-/// Keeps the bytes and the end of a channel.
-private final class Collector: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let received: RawClient.Box
-
-    init(_ received: RawClient.Box) {
-        self.received = received
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data)
-        received.values.withLock { $0.bytes += bytes.readableBytesView }
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        received.values.withLock { $0.error = error }
-        context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        received.values.withLock { $0.isEnded = true }
     }
 }
