@@ -1,5 +1,5 @@
 # `make` without a target lists the targets.
-.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs lifecycle demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs lifecycle asynchttp demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 export SWIFT
 # The Swift libraries are linked statically: the program runs on machines without Swift, and calls into them are cheaper.
@@ -21,6 +21,7 @@ help:
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
 	@echo "make lifecycle  run a queue as a service of swift-service-lifecycle, whose trait is off by default"
+	@echo "make asynchttp  build the adapter for an application's own HTTPClient, whose trait is off by default, and test it"
 	@echo "make release  build resumectl in the release configuration"
 	@echo "make dist     build the files of a release: a tarball, a Debian package, an SBOM and checksums"
 	@echo "make tsan     run the tests with ThreadSanitizer; make asan: with AddressSanitizer"
@@ -34,10 +35,10 @@ help:
 
 # Installs missing packages on Debian and Ubuntu. On other systems, prints their names.
 setup:
-	@Scripts/install.sh libsqlite3-dev
+	@Scripts/install.sh libsqlite3-dev libcurl4-openssl-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin tmux zsh fish groff-base xfsprogs e2fsprogs procps
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin nghttp2-proxy tmux zsh fish groff-base xfsprogs e2fsprogs procps
 	@Scripts/install-moto.sh .build/moto
 	@Scripts/install-apsw.sh .build/apsw
 
@@ -118,6 +119,13 @@ docs: setup
 lifecycle: setup
 	Scripts/swift.sh build --product origin-server
 	Scripts/lifecycle.sh .build/debug
+
+# Compiles SwiftNIO and BoringSSL, which nothing else here does; about four minutes. The first build is without the engine.
+ADAPTER = --package-path Tests/AsyncHTTPAdapter --scratch-path .build/asynchttp
+asynchttp: setup
+	WITHOUT_ENGINE=1 Scripts/swift.sh build $(ADAPTER)
+	Scripts/swift.sh test $(ADAPTER)
+	Scripts/api.py --adapter --check
 
 # Uses the debug build, which the tests share. `make release` builds the fast one.
 demo: setup

@@ -18,6 +18,7 @@ let testSettings = Array(settings.dropFirst())
 // If every use of a package depends on a trait, SwiftPM does not resolve the package while the trait is disabled.
 let engine: TargetDependencyCondition? = .when(traits: ["Engine"])
 let asyncHTTP: TargetDependencyCondition? = .when(traits: ["AsyncHTTP"])
+let curl: TargetDependencyCondition? = .when(traits: ["Curl"])
 let commandLine: TargetDependencyCondition? = .when(traits: ["CommandLine"])
 let lifecycle: TargetDependencyCondition? = .when(traits: ["ServiceLifecycle"])
 
@@ -33,15 +34,13 @@ let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let arguments: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: commandLine)
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTP)
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTP)
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTP)
-let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: asyncHTTP)
-let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2", condition: asyncHTTP)
-let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio", condition: asyncHTTP)
-let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl", condition: asyncHTTP)
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1", condition: curl)
 let asyncHTTPClient: Target.Dependency = .product(
     name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP)
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTP)
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTP)
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTP)
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl", condition: asyncHTTP)
 
 let serviceLifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: lifecycle)
@@ -55,6 +54,7 @@ let package = Package(
         .library(name: "ResumeStore", targets: ["ResumeStore"]),
         .library(name: "ResumeMaintenance", targets: ["ResumeMaintenance"]),
         .library(name: "ResumeDownload", targets: ["ResumeDownload"]),
+        .library(name: "ResumeCurl", targets: ["ResumeCurl"]),
         .library(name: "ResumeAsyncHTTP", targets: ["ResumeAsyncHTTP"]),
         .library(name: "ResumeURLSession", targets: ["ResumeURLSession"]),
         .library(name: "ResumeTesting", targets: ["ResumeTesting"]),
@@ -62,25 +62,28 @@ let package = Package(
         .executable(name: "resumectl", targets: ["resumectl"]),
     ],
     traits: [
-        .default(enabledTraits: ["AsyncHTTP", "CommandLine", "Engine"]),
+        .default(enabledTraits: ["CommandLine", "Curl", "Engine"]),
         .trait(
             name: "Engine",
             description: "ResumeDownload, which depends on swift-log, swift-metrics and tracing."),
         .trait(
-            name: "AsyncHTTP", description: "ResumeAsyncHTTP, which depends on async-http-client and swift-nio.",
-            enabledTraits: ["Engine"]),
+            name: "Curl", description: "ResumeCurl, which depends on libcurl and swift-asn1.", enabledTraits: ["Engine"]
+        ),
+        .trait(
+            name: "AsyncHTTP",
+            description: "ResumeAsyncHTTP, which depends on async-http-client, swift-nio and swift-nio-ssl."),
         .trait(
             name: "ServiceLifecycle",
             description: "ResumeServiceLifecycle, which depends on swift-service-lifecycle.", enabledTraits: ["Engine"]),
         .trait(
             name: "CommandLine", description: "resumectl, which also depends on swift-argument-parser.",
-            enabledTraits: ["AsyncHTTP"]),
+            enabledTraits: ["Curl"]),
     ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
-        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
@@ -126,16 +129,28 @@ let package = Package(
             name: "ResumeDownload",
             dependencies: ["ResumeFiles", "ResumeHTTP", "ResumeStore", httpTypes, logging, metrics, tracing],
             swiftSettings: settings),
+        .systemLibrary(
+            name: "CResumeCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .target(
+            name: "ResumeCurl",
+            dependencies: ["CResumeCurl", "ResumeDownload", "ResumeFiles", "ResumeHTTP", asn1, httpTypes],
+            swiftSettings: settings),
+        // Empty unless its trait is enabled. It serves the store alone as well as the engine.
         .target(
             name: "ResumeAsyncHTTP",
             dependencies: [
-                "ResumeDownload", "ResumeFiles", "ResumeHTTP", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioHTTP2,
-                nioHPACK, nioPosix, nioSSL, nioTLS,
+                .target(name: "ResumeDownload", condition: engine), "ResumeFiles", "ResumeHTTP", "ResumeStore",
+                asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .target(
             name: "Resume",
-            dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging],
+            dependencies: [
+                "ResumeDownload", "ResumeHTTP", "ResumeStore", httpTypes, logging,
+                .target(name: "ResumeCurl", condition: .when(platforms: [.linux, .macOS])),
+                .target(
+                    name: "ResumeURLSession", condition: .when(platforms: [.iOS, .tvOS, .watchOS, .visionOS])),
+            ],
             swiftSettings: settings),
         // Empty unless its trait is enabled.
         .target(
@@ -148,19 +163,27 @@ let package = Package(
         .target(
             name: "ResumeCommands",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                "ResumeCurl", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
                 arguments, httpTypes,
+            ],
+            resources: [
+                .embedInCode("Completion/completion.bash"), .embedInCode("Completion/completion.fish"),
+                .embedInCode("Completion/completion.zsh"), .embedInCode("Usage/Texts/environment.txt"),
+                .embedInCode("Usage/Texts/errors.txt"), .embedInCode("Usage/Texts/exit-status.txt"),
+                .embedInCode("Usage/Texts/files.txt"), .embedInCode("Usage/Texts/foreign-commands.txt"),
+                .embedInCode("Usage/Texts/foreign-options.txt"), .embedInCode("Usage/Texts/rivals.txt"),
+                .embedInCode("Usage/Texts/wget-options.txt"),
             ],
             swiftSettings: settings),
         // In C, which is given the arguments; Swift would read them from /proc.
         .executableTarget(name: "resumectl", dependencies: ["ResumeCommands"]),
         .target(
-            name: "OriginServer", dependencies: [nioCore, nioPosix], path: "Tests/OriginServer", swiftSettings: settings
+            name: "OriginServer", path: "Tests/OriginServer", swiftSettings: settings
         ),
         .executableTarget(
             name: "origin-server", dependencies: ["OriginServer"], path: "Tests/origin-server", swiftSettings: settings),
         .testTarget(
-            name: "OriginServerTests", dependencies: ["OriginServer", nioCore, nioPosix], swiftSettings: settings),
+            name: "OriginServerTests", dependencies: ["OriginServer"], swiftSettings: settings),
         .target(
             name: "TestSupport", dependencies: ["ResumeHTTP", "ResumeStore", httpTypes], path: "Tests/TestSupport",
             swiftSettings: testSettings),
@@ -212,12 +235,11 @@ let package = Package(
         .testTarget(
             name: "ResumeDownloadTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
+                "OriginServer", "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
                 "ResumeStore",
-                "ResumeTesting", "ResumeURLSession", "Scenarios", "TestSupport", asyncHTTPClient, httpTypes,
+                "ResumeTesting", "ResumeURLSession", "Scenarios", "TestSupport", httpTypes,
                 inMemoryLogging,
-                inMemoryTracing, logging, metricsTestKit, metrics, nioCore, nioHTTP1, nioHTTP2, nioPosix, nioSSL,
-                tracing,
+                inMemoryTracing, logging, metricsTestKit, metrics, tracing,
             ],
             exclude: ["gateway.pem"],
             swiftSettings: testSettings),
@@ -238,7 +260,7 @@ let package = Package(
         .target(
             name: "StoreFuzz",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                "OriginServer", "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
                 "TestSupport", httpTypes,
             ],
             path: "Tests/StoreFuzz", swiftSettings: testSettings),
@@ -286,26 +308,26 @@ let package = Package(
             swiftSettings: testSettings),
         // Runs a queue of downloads until it is complete or the process is killed.
         .executableTarget(
-            name: "queue-runner", dependencies: ["ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
+            name: "queue-runner", dependencies: ["ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeStore"],
             path: "Tests/queue-runner", swiftSettings: testSettings),
         .testTarget(
             name: "QueueTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
+                "OriginServer", "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
                 "ResumeStore", "TestSupport", "queue-runner", httpTypes,
             ],
             swiftSettings: testSettings),
         .testTarget(
             name: "MemoryTests",
             dependencies: [
-                "OriginServer", "ResumeAsyncHTTP", "ResumeDownload", "ResumeURLSession", "TestSupport", "resumectl",
+                "OriginServer", "ResumeCurl", "ResumeDownload", "ResumeURLSession", "TestSupport", "resumectl",
                 httpTypes,
             ],
             swiftSettings: testSettings),
         .testTarget(
             name: "RealOriginTests",
             dependencies: [
-                "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl", httpTypes,
+                "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", "resumectl", httpTypes,
             ],
             swiftSettings: testSettings),
         // Builds the package in Tests/Linkage, which is not one of these targets.
@@ -314,14 +336,14 @@ let package = Package(
         .target(
             name: "ReadmeExample",
             dependencies: [
-                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeTesting",
-                "ResumeURLSession", asyncHTTPClient, httpTypes, logging, metrics,
+                "Resume", "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeStore", "ResumeTesting",
+                "ResumeURLSession", httpTypes, logging, metrics,
             ],
             path: "Tests/ReadmeExample", packageAccess: false),
         .target(
             name: "DocumentationExamples",
             dependencies: [
-                "Resume", "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+                "Resume", "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
                 httpTypes,
                 logging,
             ],
@@ -329,7 +351,7 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "DocumentationExamples", "OriginServer", "ReadmeExample", "Resume", "ResumeAsyncHTTP", "ResumeCommands",
+                "DocumentationExamples", "OriginServer", "ReadmeExample", "Resume", "ResumeCurl", "ResumeCommands",
                 "ResumeDownload", "ResumeHTTP", "ResumeStore", "TestSupport", arguments, httpTypes,
             ],
             swiftSettings: testSettings),

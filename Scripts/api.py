@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Writes the public API to docs/api.txt, one line per declaration, or compares it with that file.
 
-Reads the modules of the debug build, which takes a second. Usage: api.py [--check | --counts [--list]]
+Reads the modules of the debug build, which takes a second.
+Usage: api.py [--adapter] [--check | --counts [--list] | --symbols FOLDER]
 
-Counted are the public declarations of all libraries but ResumeTesting. Not counted are the cases of an enumeration, which
-belong to it, and members that a protocol requires, such as `description` and `==`; docs/api.txt lists both. Members that
-the compiler adds to a conformance appear nowhere. With --check, more declarations or types than allowed are an error.
+With --adapter, it reads ResumeAsyncHTTP instead, which `make asynchttp` builds and whose trait is off by default, and
+writes Tests/AsyncHTTPAdapter/api.txt. --symbols writes the symbols for DocC into a folder.
+
+Counted are the public declarations that the default traits build, without ResumeTesting. Not counted are the cases of an
+enumeration, which belong to it, and members that a protocol requires, such as `description` and `==`; docs/api.txt lists
+both. Members that the compiler adds to a conformance appear nowhere. With --check, more declarations or types than
+allowed are an error.
 """
 
 import json
@@ -17,12 +22,15 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTPUT = ROOT / "docs/api.txt"
-BUILD = ROOT / ".build/debug"
+ADAPTER = "--adapter" in sys.argv
+OUTPUT = ROOT / ("Tests/AsyncHTTPAdapter/api.txt" if ADAPTER else "docs/api.txt")
+SCRATCH = ROOT / (".build/asynchttp" if ADAPTER else ".build")
+BUILD = SCRATCH / "debug"
 # ResumeCommands, ResumeFiles and ResumeSQLite belong to no product of a library, and should declare nothing public.
-MODULES = ["Resume", "ResumeAsyncHTTP", "ResumeCommands", "ResumeDownload", "ResumeFiles", "ResumeHTTP",
-           "ResumeMaintenance", "ResumeSQLite", "ResumeStore", "ResumeTesting", "ResumeURLSession"]
-UNCOUNTED = {"ResumeTesting"}
+MODULES = ["ResumeAsyncHTTP"] if ADAPTER else [
+    "Resume", "ResumeCommands", "ResumeCurl", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance",
+    "ResumeSQLite", "ResumeStore", "ResumeTesting", "ResumeURLSession"]
+UNCOUNTED = {"ResumeTesting", "ResumeAsyncHTTP"}
 # What an embedder does not need is `package`.
 MOST_DECLARATIONS = 350
 # FetchResponse and FetchResult came with issue 12.
@@ -31,21 +39,27 @@ TYPES = {"swift.struct", "swift.class", "swift.enum", "swift.protocol", "swift.a
 
 
 def search_paths():
-    flags = ["-I", str(BUILD / "Modules"), "-I", str(ROOT / "Sources/CResumeSQLite")]
-    for path in sorted(ROOT.glob(".build/checkouts/*/Sources/*/include/module.modulemap")):
+    flags = ["-I", str(BUILD / "Modules")]
+    for path in sorted(ROOT.glob("Sources/*/module.modulemap")):
+        flags += ["-I", str(path.parent)]
+    for path in sorted(SCRATCH.glob("checkouts/*/Sources/*/include/module.modulemap")):
         flags += ["-I", str(path.parent)]
     for path in sorted(BUILD.glob("*.build/module.modulemap")):
         flags += ["-Xcc", f"-fmodule-map-file={path.resolve()}"]
     return flags
 
 
+def extract(module, flags, folder, extensions):
+    command = ["swift", "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "public",
+               "-skip-synthesized-members", f"-{extensions}-extension-block-symbols", "-output-dir", folder, *flags]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        sys.exit(f"api.py: could not read the module {module}; build the package first\n{result.stderr}")
+
+
 def graph(module, flags):
     with tempfile.TemporaryDirectory() as folder:
-        command = ["swift", "symbolgraph-extract", "-module-name", module, "-minimum-access-level", "public",
-                   "-skip-synthesized-members", "-omit-extension-block-symbols", "-output-dir", folder, *flags]
-        result = subprocess.run(command, capture_output=True, text=True)
-        if result.returncode:
-            sys.exit(f"api.py: could not read the module {module}; build the package first\n{result.stderr}")
+        extract(module, flags, folder, "omit")
         graphs = [json.loads(path.read_text()) for path in Path(folder).glob("*.symbols.json")]
     symbols = [symbol for graph in graphs for symbol in graph["symbols"]]
     relations = [relation for graph in graphs for relation in graph["relationships"]]
@@ -69,10 +83,13 @@ def main():
         flags += ["-sdk", subprocess.run(["xcrun", "--show-sdk-path"], capture_output=True, text=True).stdout.strip()]
     built = [module for module in MODULES if (BUILD / f"Modules/{module}.swiftmodule").exists()]
     if not built and "--check" in sys.argv:
-        return print("The package is not built, so the public API is not compared with docs/api.txt.")
-    # Without some of the modules, their declarations would be removed from docs/api.txt.
+        return print(f"The package is not built, so the public API is not compared with {OUTPUT.relative_to(ROOT)}.")
+    # Without some of the modules, their declarations would be removed from the list.
     if missing := [module for module in MODULES if module not in built]:
-        sys.exit(f"api.py: {BUILD} does not contain {', '.join(missing)}. Build the package first: make build")
+        sys.exit(f"api.py: {BUILD} does not contain {', '.join(missing)}. Build the package first: make {'asynchttp' if ADAPTER else 'build'}")
+    if "--symbols" in sys.argv:
+        folder = sys.argv[sys.argv.index("--symbols") + 1]
+        return [extract(module, flags, folder, "emit") for module in built]
     lines, bare, counted = [], [], []
     declarations, types, names = Counter(), Counter(), Counter()
     for module in built:
@@ -107,7 +124,8 @@ def main():
             print(f"- {entry}")
         for entry in sorted(set(lines) - set(known)):
             print(f"+ {entry}")
-        sys.exit("The public API differs from docs/api.txt. Build, run Scripts/api.py and review the difference.")
+        sys.exit(f"The public API differs from {OUTPUT.relative_to(ROOT)}. Build, run Scripts/api.py with the same options,"
+                 " and review the difference.")
     if "--check" in sys.argv and (sum(declarations.values()) > MOST_DECLARATIONS or sum(types.values()) > MOST_TYPES):
         sys.exit(f"The public API has {sum(declarations.values())} declarations and {sum(types.values())} types; at most"
                  f" {MOST_DECLARATIONS} and {MOST_TYPES} are allowed. Make `package` what an embedder does not need.")

@@ -17,8 +17,8 @@ files=$build/files
 
 # Public functions are removed if nothing calls them: by default, Swift keeps them all for other programs. Without a table
 # of dynamic symbols, and with relative relocations in a few words each, the program also starts sooner. The latter need
-# glibc 2.36. Equal functions of C are kept once. C and C++ need no tables to unwind: BoringSSL throws no exceptions. No
-# path of this machine is in the program.
+# glibc 2.36. Equal functions of C are kept once. C needs no tables to unwind. No path of this
+# machine is in the program.
 map="-file-prefix-map $PWD=."
 options=(
     --configuration release --static-swift-stdlib --scratch-path "$build" --product resumectl -debug-info-format none

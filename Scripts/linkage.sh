@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds a program that uses only ResumeStore (Tests/Linkage) and checks its dependencies: no packages of the transport,
-# the engine or the command line, no Foundation with ICU. Then runs it.
+# the engine or the command line, no libcurl, no Foundation with ICU. Then runs it. Also resolves the dependencies of a
+# program with the default traits, which must include neither SwiftNIO nor BoringSSL.
 # Usage: linkage.sh [SCRATCH-PATH]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,13 +30,24 @@ done
 program=$scratch/debug/embedder
 if [ "$(uname)" = Linux ]; then
     libraries=$(ldd "$program" | awk '{ print $1 }')
-    if found=$(grep -E 'libFoundation\.so|libFoundation(Internationalization|Networking|XML)|ICU|libicu' <<<"$libraries"); then
+    if found=$(grep -E 'libFoundation\.so|libFoundation(Internationalization|Networking|XML)|ICU|libicu|libcurl' <<<"$libraries"); then
         echo "$program must not be linked with ${found//$'\n'/ }" >&2
         exit 1
     fi
     # Proves that ldd printed any libraries at all.
     grep -q 'libswiftCore' <<<"$libraries"
 fi
+
+# The default transport needs no package for an HTTP client.
+embedding=(--package-path Examples/MediaManager --scratch-path "$scratch/resolved")
+rm -f Examples/MediaManager/Package.resolved
+resolved=$(Scripts/swift.sh package "${embedding[@]}" show-dependencies --format flatlist)
+if found=$(grep -E 'nio|async-http|crypto|certificates' <<<"$resolved"); then
+    echo "the default traits must not need ${found//$'\n'/ }" >&2
+    exit 1
+fi
+# Proves that the dependencies were resolved.
+grep -q 'swift-log' <<<"$resolved"
 
 store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT

@@ -44,19 +44,6 @@ def purl(location, version):
     return [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": f"pkg:swift/{path}@{version}"}]
 
 
-def vendored(folder):
-    """C libraries whose sources are part of a package."""
-    boring = folder / "Sources/CNIOBoringSSL/hash.txt"
-    if boring.exists():
-        revision = re.search(r"[0-9a-f]{40}", boring.read_text())[0]
-        location = f"git+https://boringssl.googlesource.com/boringssl@{revision}"
-        yield package("BoringSSL", revision, "Apache-2.0", location)
-    header = folder / "Sources/CNIOLLHTTP/include/c_nio_llhttp.h"
-    if header.exists():
-        version = ".".join(re.findall(r"#define LLHTTP_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text()))
-        yield package("llhttp", version, "MIT", f"git+https://github.com/nodejs/llhttp.git@v{version}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("--build", "--program", "--output", "--notices"):
@@ -94,12 +81,7 @@ def main():
             continue
         for notice in sorted(folder.glob("NOTICE*")):
             notices.append(f"== {name} {version}\n\n{notice.read_text().strip()}\n")
-        for part in vendored(folder):
-            packages.append(part)
-            relate(entry, "CONTAINS", part)
-        for text in sorted(folder.glob("Sources/CNIOLLHTTP/LICENSE*")):
-            notices.append(f"== llhttp, part of {name}\n\n{text.read_text().strip()}\n")
-    for library in ("sqlite3", "zlib"):
+    for library in ("curl", "sqlite3", "zlib"):
         # The system's, of whatever version it has.
         entry = package(library, "NOASSERTION", "NOASSERTION")
         packages.append(entry)

@@ -6,8 +6,8 @@ let package = Package(
     name: "ImageLoader",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // Only the store, for programs with their own HTTP client: without traits, neither swift-nio nor the engine is
-        // fetched. In your package: .package(url: "…", from: "…", traits: [])
+        // Only the store, for programs with their own HTTP client: without traits, neither libcurl nor the engine is
+        // needed. In your package: .package(url: "…", from: "…", traits: [])
         .package(name: "resume-store", path: "../..", traits: []),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
     ],

@@ -13,7 +13,7 @@ let package = Package(
         .executableTarget(
             name: "PresignedObjects",
             dependencies: [
-                .product(name: "ResumeAsyncHTTP", package: "resume-store"),
+                .product(name: "ResumeCurl", package: "resume-store"),
                 .product(name: "ResumeDownload", package: "resume-store"),
                 .product(name: "ResumeHTTP", package: "resume-store"),
                 .product(name: "ResumeStore", package: "resume-store"),

@@ -244,3 +244,20 @@ int resume_files_spawn(pid_t *process, char *const words[], char *const variable
     posix_spawnattr_destroy(&attributes);
     return failure;
 }
+
+int resume_files_start_thread(const char *name, void *(*function)(void *), void *context) {
+    // A thread begins with the mask of the one that starts it.
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t thread;
+    int result = pthread_create(&thread, NULL, function, context);
+    if (result == 0) {
+#if defined(__linux__)
+        pthread_setname_np(thread, name);
+#endif
+        pthread_detach(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return result;
+}

@@ -1,5 +1,9 @@
-#if !AsyncHTTP
-#error("Resume needs the trait 'AsyncHTTP' of the package resume-store, which is enabled by default")
+#if os(Linux) || os(macOS)
+#if !Curl
+#error("Resume needs the trait 'Curl' of the package resume-store, which is enabled by default")
 #endif
-@_exported public import ResumeAsyncHTTP
+@_exported public import ResumeCurl
+#else
+@_exported public import ResumeURLSession
+#endif
 @_exported public import ResumeDownload

@@ -4,7 +4,11 @@ public import FoundationEssentials
 public import Foundation
 #endif
 public import Logging
-public import ResumeAsyncHTTP
+#if os(Linux) || os(macOS)
+public import ResumeCurl
+#else
+import ResumeURLSession
+#endif
 public import ResumeDownload
 public import ResumeStore
 
@@ -13,20 +17,30 @@ extension Downloader {
     public struct Configuration: Sendable {
         /// The settings of the store, such as its limits.
         public var store: DownloadStore.Configuration
+        #if os(Linux) || os(macOS)
         /// The settings of the HTTP client, such as proxies and trusted certificates.
-        public var transport: AsyncHTTPTransport.Configuration
+        public var transport: CurlTransport.Configuration
+        #endif
         /// Logs each step; nil for no log.
         public var logger: Logger?
 
+        #if os(Linux) || os(macOS)
         /// Makes a configuration; the defaults are those of the store and the transport, and no log.
         public init(
-            store: DownloadStore.Configuration = .init(), transport: AsyncHTTPTransport.Configuration = .init(),
+            store: DownloadStore.Configuration = .init(), transport: CurlTransport.Configuration = .init(),
             logger: Logger? = nil
         ) {
             self.store = store
             self.transport = transport
             self.logger = logger
         }
+        #else
+        /// Makes a configuration; the defaults are those of the store, and no log.
+        public init(store: DownloadStore.Configuration = .init(), logger: Logger? = nil) {
+            self.store = store
+            self.logger = logger
+        }
+        #endif
     }
 }
 
@@ -51,11 +65,18 @@ public func withDownloader<Result>(
     _ body: (Downloader) async throws -> Result
 ) async throws -> Result {
     let store = try await DownloadStore.open(at: folder, configuration: configuration.store)
-    let transport = AsyncHTTPTransport(configuration.transport)
+    #if os(Linux) || os(macOS)
+    let transport = CurlTransport(configuration.transport)
+    #else
+    let transport = URLSessionTransport()
+    #endif
     let downloader = Downloader(store: store, transport: transport, logger: configuration.logger)
     let result = await Swift.Result { try await body(downloader) }
-    // The files are delivered, even if a connection cannot be closed.
-    try? await transport.shutdown()
+    #if os(Linux) || os(macOS)
+    await transport.shutdown()
+    #else
+    transport.shutdown()
+    #endif
     await store.close()
     return try result.get()
 }

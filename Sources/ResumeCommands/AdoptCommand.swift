@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import ResumeDownload
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
 
 /// The command `resumectl adopt`.
 struct AdoptCommand: ContextCommand {

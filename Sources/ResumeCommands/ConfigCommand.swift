@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeHTTP
 
 /// The command `resumectl config`.
 struct ConfigCommand: ContextCommand {

@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import ResumeHTTP
-internal import ResumeMaintenance
-internal import ResumeStore
+import ArgumentParser
+import ResumeHTTP
+import ResumeMaintenance
+import ResumeStore
 
 /// The command `resumectl doctor`.
 struct DoctorCommand: ContextCommand {

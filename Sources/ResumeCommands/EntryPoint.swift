@@ -1,15 +1,15 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #else
-internal import Dispatch
+import Dispatch
 #endif
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// Runs the program; called by `main` in C.
 ///

@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import ResumeFiles
-internal import ResumeStore
+import ArgumentParser
+import ResumeFiles
+import ResumeStore
 
 /// The command `resumectl gc`.
 struct GcCommand: ContextCommand {

@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import ResumeStore
+import ArgumentParser
+import ResumeStore
 
 /// The command `resumectl pin`.
 struct PinCommand: ContextCommand {

@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// The command `resumectl purge`.
 struct PurgeCommand: ContextCommand {

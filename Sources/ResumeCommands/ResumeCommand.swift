@@ -1,8 +1,8 @@
-internal import ArgumentParser
-internal import HTTPTypes
-internal import ResumeDownload
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import HTTPTypes
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
 
 /// The command `resumectl resume`.
 struct ResumeCommand: ContextCommand {
@@ -49,7 +49,8 @@ struct ResumeCommand: ContextCommand {
         let selection = JobSelection(jobs.names)
         let other = try url.map { try TypedURL.parse($0) }
         let netrc = try familiar.netrc(context.environment)
-        var secrets = Secrets(fields: familiar.fields + headers.fields, netrc: netrc)
+        var secrets = Secrets(
+            fields: familiar.fields + headers.fields, netrc: netrc, given: GivenIdentity(connection, familiar.cookies))
         let chosen = try await context.withExistingStore(storeOptions) { store in
             try await self.chosen(from: try await store.openJobs(), selection, &secrets, at: other, context)
         }
@@ -133,8 +134,8 @@ struct ResumeCommand: ContextCommand {
         for need in JobTerms.needs(of: job) {
             if need == JobTerms.url {
                 if url == nil { missing.append("the complete URL") }
-            } else if need == Programs.completionOption {
-                if programs.onComplete == nil { missing.append(need) }
+            } else if need.hasPrefix("--") {
+                if !(programs.needs + secrets.given.needs).contains(need) { missing.append(need) }
             } else if !secrets.add(need, to: &request) {
                 missing.append("the header field \(need)")
             }
@@ -145,7 +146,9 @@ struct ResumeCommand: ContextCommand {
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
                     + "'resumectl resume', with -H for header fields, or -u for user and password.", isResumable: true)
         }
+        secrets.netrc?.authorizeRedirects(of: &request)
         programs.apply(to: &request)
+        secrets.given.apply(to: &request)
         load.apply(to: &request)
         if let agent = familiar.userAgent { request.headerFields[.userAgent] = agent }
         request.interruption = Interruption(.interrupted)
@@ -158,6 +161,7 @@ struct ResumeCommand: ContextCommand {
 private struct Secrets {
     let fields: HTTPFields
     let netrc: Netrc?
+    let given: GivenIdentity
     /// The server that the fields are sent to; nil if no job needs them.
     var origin: String?
 

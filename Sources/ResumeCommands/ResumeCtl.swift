@@ -2,7 +2,7 @@
 #error("resumectl needs the trait 'CommandLine' of the package resume-store, which is enabled by default")
 #endif
 package import ArgumentParser
-internal import ResumeFiles
+import ResumeFiles
 
 /// The command line.
 package struct ResumeCtl: ParsableCommand {

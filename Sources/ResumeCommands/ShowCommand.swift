@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeHTTP
+import ResumeStore
 
 /// The command `resumectl show`.
 struct ShowCommand: ContextCommand {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Flushes several files of one file system to disk together.
 package final class BatchSynchronizer: Sendable {

@@ -1,7 +1,7 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #else
-internal import Dispatch
+import Dispatch
 #endif
 
 /// Runs blocking calls outside of event loops and the cooperative pool, which has only one thread per core.

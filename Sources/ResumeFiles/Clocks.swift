@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The monotonic clock that decides when received bytes are recorded and synced.
 ///

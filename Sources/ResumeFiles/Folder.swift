@@ -33,12 +33,11 @@ package struct Folder: Sendable {
     /// - Returns: Whether it was created.
     @discardableResult
     package static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
+        let base = parent?.file.descriptor ?? AT_FDCWD
         do {
-            try SystemError.check("mkdir", path) { unsafe mkdirat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700) }
+            try SystemError.check("mkdir", path) { unsafe mkdirat(base, path, 0o700) }
             // The user's umask may have removed permissions.
-            try SystemError.check("chmod", path) {
-                unsafe fchmodat(parent?.file.descriptor ?? AT_FDCWD, path, 0o700, 0)
-            }
+            try SystemError.check("chmod", path) { unsafe fchmodat(base, path, 0o700, 0) }
             return true
         } catch let error where error.number == EEXIST {
             return false

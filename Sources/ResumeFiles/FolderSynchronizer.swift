@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Flushes the names in folders to disk.
 ///

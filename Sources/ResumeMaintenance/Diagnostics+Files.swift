@@ -1,7 +1,7 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
+import ResumeStore
 
 extension Diagnostics {
     /// Checks the folder of a store and its files without opening the database, so it works even if that fails.

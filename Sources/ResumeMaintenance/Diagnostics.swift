@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeSQLite
 package import ResumeStore
 
 extension DownloadStore {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeSQLite
-internal import ResumeStore
+import ResumeFiles
+import ResumeSQLite
+import ResumeStore
 
 /// Reads a database whose first page is destroyed: the header, and the location of each table.
 ///

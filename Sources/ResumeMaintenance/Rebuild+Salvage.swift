@@ -1,7 +1,7 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
+import ResumeStore
 
 /// The readable content of a damaged database.
 struct Salvaged {

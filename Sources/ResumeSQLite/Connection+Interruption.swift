@@ -1,5 +1,5 @@
 internal import CResumeSQLite
-internal import Synchronization
+import Synchronization
 
 /// Tells a running query to stop because its result is no longer needed.
 package final class CancellationFlag: Sendable {

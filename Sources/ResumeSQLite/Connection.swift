@@ -1,5 +1,5 @@
 internal import CResumeSQLite
-internal import ResumeFiles
+import ResumeFiles
 
 /// A connection to a database file, closed when it is released.
 ///

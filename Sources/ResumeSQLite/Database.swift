@@ -1,9 +1,9 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #else
-internal import Dispatch
+import Dispatch
 #endif
-internal import ResumeFiles
+import ResumeFiles
 
 /// A serial executor on a private dispatch queue.
 ///

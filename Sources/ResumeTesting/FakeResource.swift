@@ -1,5 +1,5 @@
 public import HTTPTypes
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// What a ``FakeTransport`` serves at a URL.
 public struct FakeResource: Sendable {

@@ -1,6 +1,6 @@
 public import HTTPTypes
 @_exported public import ResumeDownload
-internal import Synchronization
+import Synchronization
 
 /// A transport without a network, for tests: it answers from memory as a server would.
 ///

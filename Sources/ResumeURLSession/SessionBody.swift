@@ -1,16 +1,16 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #else
-internal import Dispatch
+import Dispatch
 #endif
-internal import Foundation
+import Foundation
 #if canImport(FoundationNetworking)
-internal import FoundationNetworking
+import FoundationNetworking
 #endif
-internal import HTTPTypes
-internal import ResumeDownload
-internal import ResumeHTTP
-internal import Synchronization
+import HTTPTypes
+import ResumeDownload
+import ResumeHTTP
+import Synchronization
 
 private struct DataPart: BodyPart {
     let data: Data
@@ -31,6 +31,8 @@ final class SessionBody: ResponseBody {
         var announced: Int64?
         /// The number of responses before the final one (1xx).
         var interim = 0
+        /// The URL that the head came from.
+        var url: URL?
     }
 
     /// The maximum number of interim responses; servers send one or two.
@@ -47,12 +49,17 @@ final class SessionBody: ResponseBody {
     /// The host and port, for messages.
     private let authority: String
     private let isHead: Bool
+    /// The session whose delegate decides about redirects and challenges; nil if the engine does.
+    let caller: URLSession?
     /// Called once, when the task has ended.
     private let onEnd: @Sendable (SessionBody) -> Void
 
-    init(authority: String, isHead: Bool, onEnd: @escaping @Sendable (SessionBody) -> Void) {
+    init(
+        authority: String, isHead: Bool, caller: URLSession? = nil, onEnd: @escaping @Sendable (SessionBody) -> Void
+    ) {
         self.authority = authority
         self.isHead = isHead
+        self.caller = caller
         self.onEnd = onEnd
         mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))
     }
@@ -69,8 +76,17 @@ final class SessionBody: ResponseBody {
 
     // MARK: The reader's side
 
-    /// Waits for the head of the response.
-    func head() async throws -> HTTPResponse { try await mailbox.head() }
+    /// Waits for the head of the response; the request ends if the task is cancelled.
+    func head() async throws -> HTTPResponse {
+        try await withTaskCancellationHandler {
+            try await mailbox.head()
+        } onCancel: {
+            cancel(with: CancellationError())
+        }
+    }
+
+    /// The URL that the head came from, after redirects.
+    var url: URL? { state.withLock(\.url) }
 
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
         try await mailbox.read(reader) { _, _ in queue.async { self.mailbox.drain() } }
@@ -111,7 +127,10 @@ final class SessionBody: ResponseBody {
             // libcurl uses the last of several lengths, and ignores invalid ones (RFC 9112, 6.3).
             return cancel(with: TransportError.invalid("the length is not valid", from: authority))
         }
-        state.withLock { $0.announced = isHead || answer.statusCode == 304 ? nil : length }
+        state.withLock { state in
+            state.announced = isHead || answer.statusCode == 304 ? nil : length
+            state.url = answer.url
+        }
         mailbox.add(head)
     }
 

@@ -1,11 +1,11 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #endif
-internal import Foundation
+import Foundation
 #if canImport(FoundationNetworking)
-internal import FoundationNetworking
+import FoundationNetworking
 #endif
-internal import Synchronization
+import Synchronization
 
 /// A session that runs one request at a time, with its delegate.
 ///
@@ -17,7 +17,8 @@ final class SessionBox: Sendable {
     /// Disables the timeouts of URLSession, since the engine detects stalls.
     static let longTime: TimeInterval = 365 * 86_400
 
-    init() {
+    /// The configuration for the engine, which decides on what is sent.
+    static var engineConfiguration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
@@ -25,8 +26,12 @@ final class SessionBox: Sendable {
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.timeoutIntervalForRequest = Self.longTime
-        configuration.timeoutIntervalForResource = Self.longTime
+        configuration.timeoutIntervalForRequest = longTime
+        configuration.timeoutIntervalForResource = longTime
+        return configuration
+    }
+
+    init(_ configuration: URLSessionConfiguration = engineConfiguration) {
         delegate = SessionDelegate()
         #if canImport(FoundationNetworking)
         let queue = CallerQueue()
@@ -80,17 +85,24 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
         body.withLock { $0.take() }?.complete(task.response, error)
     }
 
-    /// Does not follow redirects, since the engine does and decides what may be sent to their destination.
+    /// Does not follow redirects for the engine, which does and decides what may be sent to their destination.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        let body = body.withLock(\.self)
+        if let caller = body?.caller {
+            return caller.decide(on: request, after: response, of: task) { request in
+                completionHandler(request)
+                if request == nil { body?.receive(response) }
+            }
+        }
         completionHandler(nil)
         // Otherwise, a redirect is reported on Linux only after its body was received, however long that is.
-        body.withLock { $0 }?.receive(response)
+        body?.receive(response)
     }
 
-    /// Uses the system's decision on trusting servers; the only credentials are the caller's header fields.
+    /// Uses the system's decision on trusting servers; the engine's only credentials are its header fields.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -100,6 +112,8 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
         // share: the call waits for the thread, so all sessions would stop.
         DispatchQueue.global().async { completionHandler(.rejectProtectionSpace, nil) }
         #else
+        let caller = body.withLock(\.self)?.caller
+        if let caller { return caller.decide(on: challenge, of: task, completionHandler) }
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
         completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
         #endif

@@ -1,8 +1,8 @@
-internal import Foundation
+import Foundation
 #if canImport(FoundationNetworking)
-internal import FoundationNetworking
+import FoundationNetworking
 #endif
-internal import ResumeDownload
+import ResumeDownload
 
 extension TransportError {
     /// Determines the kind of error from the events before it, since URLSession's code is not sufficient: on Linux the

@@ -1,18 +1,18 @@
-internal import Foundation
+import Foundation
 #if canImport(FoundationNetworking)
-internal import FoundationNetworking
+import FoundationNetworking
 #endif
 public import HTTPTypes
 public import ResumeDownload
-internal import ResumeHTTP
-internal import Synchronization
+import ResumeHTTP
+import Synchronization
 
 /// A transport that uses URLSession.
 ///
 /// On Apple platforms that is the system's HTTP client with its proxies, certificates and network settings; on Linux it
 /// is Foundation's, which uses libcurl. Redirects are left to the engine, and no cookies, caches or stored credentials
 /// are used. URLSession decodes bodies regardless of the request, so only `Accept-Encoding: identity` is supported.
-/// `docs/transports.md` lists the differences from `AsyncHTTPTransport`.
+/// `docs/transports.md` lists the differences from `CurlTransport`.
 public final class URLSessionTransport: Transport {
     private struct State {
         /// Sessions without a request, which keep their connections open.
@@ -64,11 +64,7 @@ public final class URLSessionTransport: Transport {
             throw TransportError.isShutDown
         }
         box.start(message, for: body)
-        return try await withTaskCancellationHandler {
-            TransportResponse(head: try await body.head(), body: body)
-        } onCancel: {
-            body.cancel(with: CancellationError())
-        }
+        return TransportResponse(head: try await body.head(), body: body)
     }
 
     /// Reuses a session after its task has ended.

@@ -13,13 +13,13 @@ func downloadInClosure(_ url: URL) async throws {
 func downloadOnce() async throws {
     // SNIPPET
     let store = try await DownloadStore.open(at: "/var/cache/example")
-    let transport = AsyncHTTPTransport()
+    let transport = CurlTransport()
     let downloader = Downloader(store: store, transport: transport)
 
     let request = DownloadRequest(try DownloadURL("https://example.org/image.iso"), to: "image.iso")
     let result = try await downloader.download(request)
 
-    try await transport.shutdown()
+    await transport.shutdown()
     await store.close()
     // END
     print(result)

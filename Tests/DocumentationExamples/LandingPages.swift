@@ -1,22 +1,22 @@
 import HTTPTypes
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-func transport(environment: [String: String]) throws -> AsyncHTTPTransport {
+func transport(environment: [String: String]) throws -> CurlTransport {
     // SNIPPET
-    let transport = AsyncHTTPTransport(
+    let transport = CurlTransport(
         .init(
-            connectTimeout: .seconds(10), proxies: try ProxySettings(environment: environment), usesHTTP2: true,
-            permitsAddress: AsyncHTTPTransport.isPublicAddress))
+            connectTimeout: .seconds(10), proxies: ProxySettings(environment: environment), usesHTTP2: true,
+            permitsAddress: CurlTransport.isPublicAddress))
     // END
     return transport
 }
 
 func downloaderComment(_ store: DownloadStore, _ url: DownloadURL) async throws -> DownloadResult {
     // SNIPPET
-    let downloader = Downloader(store: store, transport: AsyncHTTPTransport())
+    let downloader = Downloader(store: store, transport: CurlTransport())
     let result = try await downloader.download(DownloadRequest(url, to: "image.iso"))
     // END
     return result

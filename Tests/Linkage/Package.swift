@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// Whoever takes `ResumeStore` alone: no traits, so neither swift-nio nor anything else but what that needs.
+// A program that uses only `ResumeStore`: without traits, it depends on nothing that the store does not need.
 let package = Package(
     name: "embedder",
     platforms: [.macOS(.v15)],

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Light to embed: the dependencies of a package that uses only `ResumeStore`.
+/// Light to embed: what a package depends on that uses only `ResumeStore`, or the default traits.
 @Suite(.timeLimit(.minutes(30)))
 struct LinkageTests {
-    @Test("ResumeStore alone resolves neither swift-nio nor the engine's dependencies, links no ICU, and runs")
+    @Test("ResumeStore alone needs no libcurl, ICU or package of the engine; the default traits need no swift-nio")
     func embedder() async throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let outcome = try await Shell.outcome(

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeURLSession
 import Synchronization
@@ -13,7 +13,7 @@ import Testing
 /// In a separate module: on Linux a busy reader blocks every URLSession of the process.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct BackPressureTests {
-    enum Kind: CaseIterable { case asyncHTTP, urlSession }
+    enum Kind: CaseIterable { case curl, urlSession }
 
     private static let length: Int64 = 400 << 20
     /// The socket buffers on both sides, and those of the transport and of the client.
@@ -35,10 +35,10 @@ struct BackPressureTests {
         try await OriginServer.withServer(handler: handler) { server in
             let request = request(for: "/file", of: server)
             switch kind {
-            case .asyncHTTP:
-                let transport = AsyncHTTPTransport(.init(threads: 1))
+            case .curl:
+                let transport = CurlTransport(.init(threads: 1))
                 try await body(server, try await transport.send(request))
-                try await transport.shutdown()
+                await transport.shutdown()
             case .urlSession:
                 let transport = URLSessionTransport()
                 try await body(server, try await transport.send(request))
@@ -57,7 +57,7 @@ struct BackPressureTests {
     ///
     /// Each uses a separate connection, so that both threads of the origin have answered some.
     private static func sentAtRest(_ server: OriginServer) async throws -> Int64 {
-        let transport = AsyncHTTPTransport(.init(threads: 1))
+        let transport = CurlTransport(.init(threads: 1))
         var (sent, looks) = (Int64(-1), 0)
         while looks < 20 {
             try await Task.sleep(for: .milliseconds(20))
@@ -67,7 +67,7 @@ struct BackPressureTests {
             looks = now == sent && now > 0 ? looks + 1 : 0
             sent = now
         }
-        try await transport.shutdown()
+        await transport.shutdown()
         return sent
     }
 

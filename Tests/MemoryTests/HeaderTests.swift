@@ -9,15 +9,15 @@ struct HeaderTests {
     struct Head: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var text: String
-        /// Whether it is within the limits: 256 fields, 80 KiB in one, 2 MiB in all.
+        /// Whether it is within the limits: 2,000 lines, 256 KiB in all.
         var isTaken = false
     }
 
     private static let start = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n"
     private static let longHeads: [Head] = [
         Head(
-            testDescription: "2 MB in fields of 8 kB",
-            text: (1...250).map { "X-\($0): \(String(repeating: "a", count: 8000))\r\n" }.joined(), isTaken: true),
+            testDescription: "200 kB in fields of 8 kB",
+            text: (1...25).map { "X-\($0): \(String(repeating: "a", count: 8000))\r\n" }.joined(), isTaken: true),
         Head(testDescription: "a field of 2 MB", text: "X: \(String(repeating: "a", count: 2_000_000))\r\n"),
         Head(testDescription: "10 000 fields", text: (1...10_000).map { "X-\($0): a\r\n" }.joined()),
     ]
@@ -97,7 +97,7 @@ struct HeaderTests {
             })
     }
 
-    @Test("F13: endless interim answers time out", arguments: [true, false])
+    @Test("F13: endless interim answers are refused", arguments: [true, false])
     func endlessHints(isFast: Bool) async throws {
         let idle = try await MeasuredGet.idlePeak()
         let hint = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
@@ -113,7 +113,8 @@ struct HeaderTests {
                 expectBounded(get, over: idle)
                 #expect(get.status == 75)
                 #expect(get.delivered == nil)
-                #expect(get.text.contains(isFast ? "interim responses" : "did not respond within 2"), "\(get.text)")
+                // Each is a sign of life.
+                #expect(get.text.contains("more than 100 interim responses"), "\(get.text)")
             })
     }
 

@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeSQLite
@@ -13,7 +13,7 @@ struct QueueBench {
     let origin: MediaOrigin
     let server: OriginServer
     let store: DownloadStore
-    let transport: AsyncHTTPTransport
+    let transport: CurlTransport
     let folder: TemporaryFolder
     var queue: DownloadQueue
 
@@ -28,7 +28,7 @@ struct QueueBench {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: { origin.answer($0) }) { server in
                 let store = try await DownloadStore.open(at: folder["store"])
-                let transport = AsyncHTTPTransport(.init(connectTimeout: QueueBench.patience, threads: 1))
+                let transport = CurlTransport(.init(connectTimeout: QueueBench.patience, threads: 1))
                 let queue = try await DownloadQueue.open(
                     Downloader(store: store, transport: transport), configuration: configuration)
                 let bench = QueueBench(
@@ -40,7 +40,7 @@ struct QueueBench {
                 }
                 await queue.close()
                 await store.close()
-                try await transport.shutdown()
+                await transport.shutdown()
             }
         }
     }

@@ -1,6 +1,6 @@
 import Foundation
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -19,12 +19,12 @@ struct QueueCrashTests {
         let origin = MediaOrigin()
         try await OriginServer.withServer(handler: { origin.answer($0) }) { server in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transport = AsyncHTTPTransport(.init(connectTimeout: QueueBench.patience, threads: 1))
+            let transport = CurlTransport(.init(connectTimeout: QueueBench.patience, threads: 1))
             let queue = try await DownloadQueue.open(Downloader(store: store, transport: transport))
             try await body(queue, server)
             await queue.close()
             await store.close()
-            try await transport.shutdown()
+            await transport.shutdown()
         }
     }
 

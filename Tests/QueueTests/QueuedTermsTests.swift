@@ -11,6 +11,7 @@ struct QueuedTermsTests {
     static let left: Set<String> = [
         "headerFields", "secretHeaderFields", "headURL", "refresh", "deliveredFile", "permits", "rateLimiters",
         "queuedRows", "clock", "needs",
+        "authorization", "given",
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.

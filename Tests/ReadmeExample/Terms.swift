@@ -1,5 +1,5 @@
 import Logging
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -27,11 +27,11 @@ public func requestWithTerms(
 }
 
 /// Makes a transport for untrusted URLs that uses the environment's proxies.
-public func transportWithTerms(environment: [String: String]) throws -> AsyncHTTPTransport {
-    AsyncHTTPTransport(
+public func transportWithTerms(environment: [String: String]) throws -> CurlTransport {
+    CurlTransport(
         .init(
-            proxies: try ProxySettings(environment: environment), usesHTTP2: true,
-            permitsAddress: AsyncHTTPTransport.isPublicAddress))
+            proxies: ProxySettings(environment: environment), usesHTTP2: true,
+            permitsAddress: CurlTransport.isPublicAddress))
 }
 
 /// Makes an engine that uses URLSession and logs downloads, with a store that logs evictions.

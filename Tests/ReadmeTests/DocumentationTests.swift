@@ -8,7 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct DocumentationTests {
     static let modules = [
-        "ResumeAsyncHTTP", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore", "ResumeURLSession",
+        "ResumeAsyncHTTP", "ResumeCurl", "ResumeDownload", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
+        "ResumeURLSession",
     ]
 
     /// A page of a catalogue.
@@ -85,7 +86,10 @@ struct DocumentationTests {
     }
 
     private static func compiled() throws -> [String] {
-        try ["Tests/DocumentationExamples", "Tests/QueueService/Sources", "Tests/ReadmeExample"].flatMap { folder in
+        try [
+            "Tests/AsyncHTTPAdapter/Sources", "Tests/DocumentationExamples", "Tests/QueueService/Sources",
+            "Tests/ReadmeExample",
+        ].flatMap { folder in
             try files(in: folder, suffix: ".swift").flatMap { path in
                 blocks(in: lines(try ReadmeTests.text("\(folder)/\(path)")), from: "// SNIPPET", to: "// END")
             }

@@ -1,7 +1,7 @@
 @testable import DocumentationExamples
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -13,7 +13,7 @@ import Testing
 struct EmbeddingExampleTests {
     /// A client that meets the article's requirements.
     private struct TransportClient: Client {
-        let transport = AsyncHTTPTransport()
+        let transport = CurlTransport()
 
         func send(_ request: HTTPRequest) async throws -> (head: HTTPResponse, body: Client.Body) {
             let response = try await transport.send(request)
@@ -52,7 +52,7 @@ struct EmbeddingExampleTests {
         }
         let entries = try await store.entries()
         #expect(entries.isEmpty)
-        try await client.transport.shutdown()
+        await client.transport.shutdown()
         await store.close()
         let bytes = try Files.bytes(destination)
         #expect(bytes.count == Int(content.length) && content.matches(bytes))
@@ -122,7 +122,7 @@ struct EmbeddingExampleTests {
             let held = try await store.entries().first?.receivedBytes
             #expect(held == 600_000)
             #expect(!Files.exists(folder["image.iso"]))
-            try await client.transport.shutdown()
+            await client.transport.shutdown()
             await store.close()
         }
     }
@@ -146,7 +146,7 @@ struct EmbeddingExampleTests {
             let held = try await store.entries().first?.receivedBytes
             #expect(held == 600_000)
             #expect(!Files.exists(folder["image.iso"]))
-            try await client.transport.shutdown()
+            await client.transport.shutdown()
             await store.close()
         }
     }

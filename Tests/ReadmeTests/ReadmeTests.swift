@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import OriginServer
 @testable import ReadmeExample
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -58,7 +58,7 @@ struct ReadmeTests {
                 handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil, stall: true) },
                 { server in
                     let store = try await DownloadStore.open(at: folder["cache"])
-                    let transport = AsyncHTTPTransport()
+                    let transport = CurlTransport()
                     let downloader = Downloader(store: store, transport: transport)
                     let url = try DownloadURL("\(server.baseURL)/model.bin")
                     let request = DownloadRequest(url, to: folder["model.bin"])
@@ -68,7 +68,7 @@ struct ReadmeTests {
                     var fed: [UInt8] = []
                     try await play(request, with: downloader) { fed += $0 }
                     #expect(fed.count == 1_000_064 && resource.content.matches(fed.dropLast(64)))
-                    try await transport.shutdown()
+                    await transport.shutdown()
                     await store.close()
                 })
         }
@@ -105,7 +105,7 @@ struct ReadmeTests {
             let resource = Resource(Content(length: 200_000, seed: 12), etag: "\"v1\"")
             try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
                 let store = try await DownloadStore.open(at: folder["cache"])
-                let transport = AsyncHTTPTransport()
+                let transport = CurlTransport()
                 let requests = try ["1.jpg", "2.jpg", "picture.jpg"].map { name in
                     DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[name])
                 }
@@ -119,7 +119,7 @@ struct ReadmeTests {
                     #expect(rest.contains(folder[name]) != Files.exists(folder[name]), "\(name)")
                 }
                 await queue.close()
-                try await transport.shutdown()
+                await transport.shutdown()
                 await store.close()
             }
         }

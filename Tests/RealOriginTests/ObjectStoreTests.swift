@@ -1,4 +1,4 @@
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -20,7 +20,7 @@ struct ObjectStoreTests {
 
     private static func goOn(_ visit: Visit, isReplaced: Bool) async throws {
         let store = try await DownloadStore.open(at: visit.folder["store"])
-        let transport = AsyncHTTPTransport(.init(connectTimeout: .seconds(5), threads: 1))
+        let transport = CurlTransport(.init(connectTimeout: .seconds(5), threads: 1))
         let downloader = Downloader(store: store, transport: transport)
         var request = DownloadRequest(try DownloadURL(try visit.origin.url()), to: visit.output)
         request.rateLimit = 2 << 20
@@ -43,7 +43,7 @@ struct ObjectStoreTests {
         #expect(result.reusedBytes == (isReplaced ? 0 : checkpoint.receivedBytes))
         let isRight = try Files.bytes(visit.output) == bytes
         #expect(isRight)
-        try await transport.shutdown()
+        await transport.shutdown()
         await store.close()
     }
 }

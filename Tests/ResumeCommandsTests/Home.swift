@@ -13,6 +13,8 @@ final class Home: Sendable {
     private let live = Mutex("")
 
     init() throws {
+        // As the program does.
+        signal(SIGPIPE, SIG_IGN)
         path = FileManager.default.temporaryDirectory.path + "/resumectl-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }

@@ -24,9 +24,7 @@ struct NetrcTests {
                 ["get", url, "-P", home.path] + arguments,
                 environment: ["HOME": home.path, "RESUMECTL_STORE": home.store])
             #expect(outcome.status == .success, "\(outcome.errors)")
-            let value = server.requests.last?.fields.first { $0.name.lowercased() == "authorization" }?.value
-            let text = value.flatMap { Data(base64Encoded: String($0.dropFirst(6))) }
-            return text.map { String(decoding: $0, as: UTF8.self) }
+            return server.requests.last?.field("authorization").map(Self.decoded)
         }
     }
 
@@ -38,10 +36,17 @@ struct NetrcTests {
         "# machine 127.0.0.1 login x password x\nmachine 127.0.0.1 password p account z login l": "l:p",
         "machine 127.0.0.1 login \"a b\" password \"quote\\\"d\"": "a b:quote\"d",
         "macdef init\nmachine 127.0.0.1 login x password x\n\nmachine 127.0.0.1 login me password word": "me:word",
-        "machine 127.0.0.2 login me password word": nil, "": nil,
+        "default login d password e\nmachine 127.0.0.1 login me password word": "d:e",
+        "MACHINE 127.0.0.1 Login me\r\nPASSWORD word\r\n": "me:word",
+        "machine 127.0.0.1 login me password word # machine 127.0.0.1 login x password x": "me:word",
+        "machine 127.0.0.1 protocol https login me port 80 password #word": "me:#word",
+        "machine 127.0.0.1 login me password \"a\\tb\\\\c\\n\"": "me:a\tb\\c\n",
+        "machine 127.0.0.1 login me": "me:", "machine 127.0.0.1 password word": ":word",
+        "machine 127.0.0.1 login me password word\nmacdef x\n# y\nmachine 127.0.0.1\n\n": "me:word",
+        "machine 127.0.0.2 login me password word": nil, "": nil, "secret1": nil, "machine": nil, "login me": nil,
     ]
 
-    @Test("The first login of the host or the default one is used", arguments: files.keys.sorted())
+    @Test("The first login of the host, or of every host, is used as libcurl reads it", arguments: files.keys.sorted())
     func logins(text: String) async throws {
         try write(text)
         #expect(try await sent("--netrc") == Self.files[text] ?? nil)
@@ -69,11 +74,70 @@ struct NetrcTests {
             let outcome = await run()
             #expect(outcome.status == .notFound && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
         }
-        for text in ["machine", "login me", "machine h login", "secret1", "machine h login a password b secret1"] {
-            try write(text)
-            let outcome = await run()
-            #expect(outcome.status == .usage && outcome.errors.contains("not in the format"), "\(outcome.errors)")
-            #expect(!outcome.errors.contains("secret1"))
+        try write("machine h login a password \"secret1")
+        let outcome = await run()
+        #expect(outcome.status == .usage && outcome.errors.contains("not in the format"), "\(outcome.errors)")
+        #expect(!outcome.errors.contains("secret1"))
+    }
+
+    @Test(
+        "A user in the URL gets the password of this user",
+        arguments: [("two", "two:b"), ("three", "three:"), ("one:x", "one:x")])
+    func user(user: String, expected: String) async throws {
+        try write("machine 127.0.0.1 login one password a\nmachine 127.0.0.1 login two password b")
+        #expect(try await sent("-n", user: user) == expected)
+    }
+
+    @Test("The file may be a pipe, which is read once")
+    func pipe() async throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data("default login me password word".utf8))
+        try pipe.fileHandleForWriting.close()
+        #expect(try await sent("--netrc-file", "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)") == "me:word")
+    }
+
+    @Test("The host of a redirect gets its own login, and none that was not named for it")
+    func redirects() async throws {
+        let entry = "login me password word"
+        let files = [
+            "machine 127.0.0.1 \(entry)\nmachine localhost login l password m": ["me:word", "l:m"],
+            "machine localhost login l password m": [nil, "l:m"], "machine 127.0.0.1 \(entry)": ["me:word", nil],
+            "default \(entry)": ["me:word", nil],
+        ]
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            let host = request.field("host") ?? ""
+            guard host.hasPrefix("127.") else { return .file(Resource(Content("abc")), for: request) }
+            let place = host.replacing("127.0.0.1", with: "localhost")
+            return .status("302 Found", fields: [("Location", "http://\(place)/file.bin")])
         }
+        for (text, expected) in files {
+            try write(text)
+            let sent = try await OriginServer.withServer(handler: handler) { server async throws in
+                let get = ["get", server.url(), "-P", home.path, "--restart", "--netrc-file", home[".netrc"]]
+                let outcome = await home.run(get)
+                #expect(outcome.status == .success, "\(outcome.errors)")
+                return server.requests.map { $0.field("authorization").map(Self.decoded) }
+            }
+            #expect(sent == expected, "\(text)")
+        }
+    }
+
+    @Test("A user and password in Location are used there")
+    func location() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            guard request.path == "/file.bin" else { return .file(Resource(Content("abc")), for: request) }
+            return .status("302 Found", fields: [("Location", "http://l:m@\(request.field("host") ?? "")/b")])
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let url = server.url("/file.bin", user: "u:v")
+            let outcome = await home.run("get", url, "-o", home["out"])
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(server.requests.map { $0.field("authorization").map(Self.decoded) } == ["u:v", "l:m"])
+            #expect(!home.transcript.contains("l:m"))
+        }
+    }
+
+    private static func decoded(_ value: String) -> String {
+        String(decoding: Data(base64Encoded: String(value.dropFirst(6))) ?? Data(), as: UTF8.self)
     }
 }

@@ -29,7 +29,8 @@ struct ProgressTests {
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
             #expect(outcome.status == .tryAgain)
             let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: 100) }
-            #expect(try await eventually { home.transcriptSoFar.contains("out.bin ") }, "\(home.transcriptSoFar)")
+            #expect(
+                try await eventually { home.transcriptSoFar.contains(" KiB of 293.0 KiB") }, "\(home.transcriptSoFar)")
             gate.open()
             let second = await get.value
             #expect(second.status == .success)

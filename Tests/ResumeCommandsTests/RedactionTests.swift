@@ -140,7 +140,7 @@ struct RedactionTests {
 
     /// Texts that are no URLs, and are refused as such: each holds a password or a token all the same.
     private static let noURLs = [
-        "//me:hunter2@h/f", "me:hunter2@h/f", "https:/me:hunter2@h/f", "http:me:hunter2@h/f", "h f?token=t0pSecret",
+        "//me:hunter2@h/f", "me:hunter2@h/f", "http:me:hunter2@h/f", "h f?token=t0pSecret",
         "me/hunter2@h/f", "me:9/hunter2@h/f", "h:hunter2/f", "h:/f?token=t0pSecret",
         "/f;token=t0pSecret", "https:\\\\me:hunter2@h/f", "ftp://me:x/hunter2@h/f", "http://me:hunter2/f@h:x/",
         "http://me:hunter2@h:x/f", "AKIDEXAMPLE", "AKIDEXAMPLE:hunter2", "t0pSecret:x@h/f",

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -180,7 +180,7 @@ struct AdoptionTests {
     @Test("J5: adopted now, downloaded later; what the server does not answer is compared later")
     func later() async throws {
         try await Self.leaving(serving: { .parts(of: Self.file, for: $0) }) { origin in
-            let transport = AsyncHTTPTransport(.init(connectTimeout: Engine.patience, threads: 1))
+            let transport = CurlTransport(.init(connectTimeout: Engine.patience, threads: 1))
             let downloader = Downloader(store: origin.store, transport: transport)
             var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
             request.adopts = origin.folder["partial"]
@@ -221,7 +221,7 @@ struct AdoptionTests {
             let result = try await downloader.download(request)
             #expect(!result.isProved && result.agreedSamples != nil && result.reusedBytes == Self.held)
             #expect(try origin.hasDelivered(Self.file))
-            try await transport.shutdown()
+            await transport.shutdown()
         }
     }
 }

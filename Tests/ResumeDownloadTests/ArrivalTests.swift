@@ -1,6 +1,6 @@
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -17,15 +17,15 @@ struct ArrivalTests {
         guard TransportKind.current != .urlSession else {
             return try await TransportKind.withTransport { try await body($0) }
         }
-        let transport = AsyncHTTPTransport(
+        let transport = CurlTransport(
             .init(
                 connectTimeout: Engine.patience, trustedCertificates: HTTP2Gateway.certificate, threads: 1,
                 usesHTTP2: server.kind.isHTTP2))
         do {
             try await body(transport)
-            try await transport.shutdown()
+            await transport.shutdown()
         } catch {
-            try await transport.shutdown()
+            await transport.shutdown()
             throw error
         }
     }
@@ -70,7 +70,7 @@ struct ArrivalTests {
             try await Self.withTransport(server) { transport in
                 try await TemporaryFolder.with { folder in
                     let store = try await DownloadStore.open(at: folder["store"])
-                    for number in 1...10 {
+                    for number in 1...25 {
                         let url = "\(kind.isSecure ? "https" : "http")://127.0.0.1:\(server.port)/\(number)"
                         var request = DownloadRequest(try DownloadURL(url), to: folder["\(number)"])
                         request.retryPolicy = .init(retries: 0)

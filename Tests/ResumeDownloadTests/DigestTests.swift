@@ -147,7 +147,7 @@ struct DigestTests {
 
     @Test(
         "K08: a digest in the trailer is ignored",
-        .asyncHTTPOnly("FoundationNetworking ends the program at a trailer"))
+        .curlOnly("FoundationNetworking ends the program at a trailer"))
     func trailer() async throws {
         let trailer: Origin.Handler = { _ in
             let content = Resource.old.content

@@ -1,4 +1,4 @@
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -10,7 +10,7 @@ enum Engine {
 
     static func get(
         _ url: String, to path: String, store: DownloadStore,
-        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: patience, threads: 1),
+        transport: CurlTransport.Configuration = .init(connectTimeout: patience, threads: 1),
         configure: (inout DownloadRequest) -> Void = { _ in },
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {

@@ -1,10 +1,5 @@
-import NIOCore
-import Scenarios
-import AsyncHTTPClient
 import Foundation
 import HTTPTypes
-import OriginServer
-import ResumeAsyncHTTP
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -12,7 +7,7 @@ import ResumeTesting
 import TestSupport
 import Testing
 
-/// Downloads without a network, over sequences, and with a client of the application.
+/// Downloads without a network, and over sequences.
 @Suite(.timeLimit(.minutes(10)))
 struct FakeTransportTests {
     static let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
@@ -89,34 +84,6 @@ struct FakeTransportTests {
             let resumed = events.filter { if case .resumed = $0 { true } else { false } }
             #expect(resumed.count == transport.requests.count - 1)
             #expect(events.last?.fraction == 1)
-        }
-    }
-
-    @Test("A client of the application is used as it is, and refused if it follows redirects or decodes bodies")
-    func ownClient() async throws {
-        try await Origin.with({ .file(Resource.old, for: $0) }) { origin in
-            let client = HTTPClient(configuration: .init(redirectConfiguration: .disallow))
-            let transport = AsyncHTTPTransport(client: client)
-            let downloader = Downloader(store: origin.store, transport: transport)
-            let result = try await downloader.download(
-                try DownloadRequest(DownloadURL(origin.url), to: origin.folder["x"]))
-            #expect(result.totalBytes > 0)
-            try await transport.shutdown()
-            // It stays open.
-            _ = try await client.execute(HTTPClientRequest(url: origin.url), deadline: .distantFuture)
-            try await client.shutdown()
-        }
-        try await Origin.with({
-            $0.path == "/file" ? .status("302 Found", fields: [("Location", "/there")]) : .file(Resource.old, for: $0)
-        }) { origin in
-            let client = HTTPClient()
-            let downloader = Downloader(store: origin.store, transport: AsyncHTTPTransport(client: client))
-            await #expect {
-                try await downloader.download(try DownloadRequest(DownloadURL(origin.url), to: origin.folder["x"]))
-            } throws: {
-                "\($0)".contains("follows redirects")
-            }
-            try await client.shutdown()
         }
     }
 }

@@ -1,6 +1,6 @@
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore

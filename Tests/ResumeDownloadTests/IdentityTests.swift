@@ -1,6 +1,6 @@
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -290,9 +290,9 @@ struct IdentityTests {
             #expect(failure?.code == .refused)
             #expect(origin.server.requests.isEmpty)
             try await Self.leave(300_000, as: [:], origin)
-            let transport = AsyncHTTPTransport.Configuration(
+            let transport = CurlTransport.Configuration(
                 connectTimeout: Engine.patience, threads: 1, permitsAddress: { _ in false })
-            if TransportKind.current == .asyncHTTP {
+            if TransportKind.current == .curl {
                 _ = await origin.failure(transport: transport)
                 #expect(origin.server.requests.isEmpty)
             }

@@ -1,6 +1,6 @@
 import Foundation
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -42,12 +42,12 @@ struct KeptResumeDataTests {
         await #expect(processExitsWith: .success) { [kept = kept as [UInt8], folder = folder as String] in
             let data = try ResumeData(kept)
             let store = try await DownloadStore.open(at: folder + "/elsewhere/moved", creating: false)
-            let transport = AsyncHTTPTransport(.init(connectTimeout: Engine.patience, threads: 1))
+            let transport = CurlTransport(.init(connectTimeout: Engine.patience, threads: 1))
             let task = Downloader(store: store, transport: transport).makeTask(
                 DownloadRequest(resuming: data, to: folder + "/out"))
             task.resume()
             let reused = try await task.value.reusedBytes
-            try await transport.shutdown()
+            await transport.shutdown()
             await store.close()
             #expect(reused == data.receivedBytes)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import Testing
 
@@ -9,12 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct LetGoTests {
     #if os(Linux)
-    /// The number of event loop threads of the process.
+    /// The number of network threads of the process.
     private static func loops() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
             // A thread may end between the two.
             let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
-            return name?.hasPrefix("NIO-ELT") ?? false
+            return name?.hasPrefix("resume-net") ?? false
         }
     }
     #endif
@@ -23,7 +23,7 @@ struct LetGoTests {
     func transport(answers: Int) async throws {
         await #expect(processExitsWith: .success) { [answers = answers as Int] in
             do {
-                let transport = AsyncHTTPTransport(.init(threads: 1))
+                let transport = CurlTransport(.init(threads: 1))
                 var authority = "127.0.0.1:1"
                 if answers > 0 {
                     // Its connection is open by then.
@@ -52,7 +52,7 @@ struct LetGoTests {
         }
     }
 
-    private static let kinds: [TransportKind] = [.asyncHTTP, .urlSession]
+    private static let kinds: [TransportKind] = [.curl, .urlSession]
 
     @Test("A request without a URL is an error, and is not sent", arguments: kinds)
     func noURL(kind: TransportKind) async throws {
@@ -76,12 +76,12 @@ struct LetGoTests {
         try await OriginServer.withServer(handler: { _ in
             Response([.head(status: "200 OK", fields: [("Content-Length", "10")]), .raw([1]), .hold])
         }) { server in
-            let transport = AsyncHTTPTransport(.init(connectTimeout: Engine.patience, threads: 1))
+            let transport = CurlTransport(.init(connectTimeout: Engine.patience, threads: 1))
             let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
             let body = try await transport.send(request).body
-            try await transport.shutdown()
+            await transport.shutdown()
             await #expect(throws: TransportError(.invalidRequest, "")) { _ = try await body.read { _ in true } }
-            try await transport.shutdown()
+            await transport.shutdown()
             let error = await #expect(throws: TransportError.self) { _ = try await transport.send(request) }
             #expect(error?.message == "the transport has been shut down")
             #expect(server.requests.count == 1)

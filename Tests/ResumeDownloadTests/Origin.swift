@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -49,7 +49,7 @@ struct Origin {
 
     /// Downloads the file.
     func get(
-        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
+        transport: CurlTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ configure: (inout DownloadRequest) -> Void = { _ in },
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
@@ -59,7 +59,7 @@ struct Origin {
 
     /// Downloads the file, which must fail and leave no destination.
     func failure(
-        transport: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
+        transport: CurlTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ configure: (inout DownloadRequest) -> Void = { _ in }
     ) async -> DownloadError? {
         do {

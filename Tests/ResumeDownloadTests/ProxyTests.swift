@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore

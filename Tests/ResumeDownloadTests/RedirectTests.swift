@@ -1,6 +1,6 @@
 import HTTPTypes
 import OriginServer
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -84,7 +84,7 @@ struct RedirectTests {
 
     @Test(
         "H13: blanks and raw UTF-8 in Location are percent-encoded",
-        .asyncHTTPOnly("libcurl and Foundation encode them in their own ways"),
+        .curlOnly("libcurl and Foundation encode them in their own ways"),
         arguments: [
             ("/two words.zip", "/two%20words.zip"), ("/a%20b c/\u{E8}.zip", "/a%20b%20c/%C3%A8.zip"),
         ])
@@ -93,13 +93,11 @@ struct RedirectTests {
     }
 
     @Test(
-        "H13: a Location with bytes that are not UTF-8 is followed byte by byte", .asyncHTTPOnly("as above"),
+        "H13: a Location with bytes that are not UTF-8 is followed byte by byte", .curlOnly("as above"),
         arguments: [("/Fran\u{E7}ais/\u{E8}.zip", "/Fran%E7ais/%E8.zip")])
     func latinLocation(location: String, target: String) async throws {
         let bytes = location.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-        await withKnownIssue("async-http-client replaces such bytes before anyone can read them") {
-            try await Self.follows(bytes, to: target)
-        }
+        try await Self.follows(bytes, to: target)
     }
 
     private static func follows(_ location: [UInt8], to target: String) async throws {
@@ -179,7 +177,7 @@ struct RedirectTests {
 
     @Test(
         "H14: the body of a redirect is not waited for, and not written",
-        .asyncHTTPOnly("FoundationNetworking reads it to its end, which holds up all sessions"))
+        .curlOnly("FoundationNetworking reads it to its end, which holds up all sessions"))
     func largeBody() async throws {
         try await Origin.with({ request in
             request.path == "/file" ? Self.redirect(to: "/other", body: 1 << 30) : .file(.old, for: request)
@@ -208,7 +206,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("L08: no request is sent to an address that is not permitted", .asyncHTTPOnly("URLSession does not tell it"))
+    @Test("L08: no request is sent to an address that is not permitted", .curlOnly("URLSession does not tell it"))
     func permitsAddress() async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
             let error = await origin.failure(

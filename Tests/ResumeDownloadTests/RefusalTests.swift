@@ -35,7 +35,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "The server's own words are reported", .asyncHTTPOnly("URLSession does not pass them on"),
+        "The server's own words are reported", .curlOnly("URLSession does not pass them on"),
         arguments: ["508 Resource Limit Is Reached", "503 Down until 14:00", "404 G\u{F6}ne fishing"])
     func ownWords(status: String) async throws {
         try await Origin.with({ _ in .status(status) }) { origin in
@@ -235,7 +235,7 @@ struct RefusalTests {
 
     @Test(
         "G03, G08: coded answers are refused; on request, stored as sent, resumed, and limited in wire bytes",
-        .asyncHTTPOnly("URLSession decodes what it gets"))
+        .curlOnly("URLSession decodes what it gets"))
     func coded() async throws {
         let handler: Origin.Handler = { request in
             var resource = Resource.old

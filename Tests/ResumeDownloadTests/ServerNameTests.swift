@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ResumeAsyncHTTP
+@testable import ResumeCurl
 
 /// Which names of certificates are valid for which hosts (RFC 9525, 6.3 and 6.5).
 struct ServerNameTests {

@@ -1,16 +1,10 @@
-import AsyncHTTPClient
 import Foundation
 import HTTPTypes
-import NIOCore
-import NIOHTTP1
-import NIOHTTP2
-import NIOSSL
 import ResumeDownload
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import ResumeAsyncHTTP
 @testable import ResumeURLSession
 
 #if canImport(FoundationNetworking)
@@ -33,57 +27,7 @@ struct TransportErrorTests {
         var testDescription: String { "\(error)" }
     }
 
-    private static let timedOut = "timed out while connecting to h:1"
     private static let cut = "the connection to h:1 closed before the response was complete"
-
-    @Test(
-        "I15: async-http-client's errors have a code, the host, and a message",
-        arguments: [
-            Case(HTTPClientError.connectTimeout, .notConnected, timedOut),
-            Case(HTTPClientError.tlsHandshakeTimeout, .notConnected, timedOut),
-            Case(HTTPClientError.getConnectionFromPoolTimeout, .notConnected, timedOut),
-            Case(HTTPClientError.httpProxyHandshakeTimeout, .notConnected, timedOut),
-            Case(HTTPClientError.socksHandshakeTimeout, .notConnected, timedOut),
-            Case(
-                HTTPClientError.proxyAuthenticationRequired, .proxyRefused,
-                "could not connect to h:1: the proxy requires credentials (407); add them to its URL"),
-            Case(
-                HTTPClientError.invalidProxyResponse, .proxyRefused,
-                "could not connect to h:1: the proxy refused the request"),
-            Case(HTTPClientError.remoteConnectionClosed, .connectionClosed, cut),
-            Case(HTTPClientError.readTimeout, .connectionClosed, cut),
-            Case(
-                HTTPClientError.bodyLengthMismatch, .other,
-                "the request to h:1 failed: HTTPClientError.bodyLengthMismatch"),
-            Case(HTTPParserError.invalidEOFState, .connectionClosed, cut),
-            Case(
-                HTTPParserError.headerOverflow, .invalidResponse,
-                "the response header from h:1 exceeds 256 fields, 80 KiB in a field, or 2 MiB in total"),
-            Case(HTTPParserError.invalidChunkSize, .invalidResponse, "invalid HTTP response from h:1: "),
-            Case(
-                NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])), .connectionClosed,
-                "the TLS handshake with h:1 was cut"),
-            Case(NIOSSLError.uncleanShutdown, .connectionClosed, cut),
-            Case(BoringSSLError.zeroReturn, .connectionClosed, cut),
-            Case(NIOSSLExtraError.failedToValidateHostname, .tls, "the TLS connection to h:1 failed: "),
-            Case(
-                IOError(errnoCode: ECONNREFUSED, reason: "connect"), .notConnected,
-                "could not connect to h:1: Connection refused"),
-            Case(
-                IOError(errnoCode: ECONNRESET, reason: "read"), .connectionClosed,
-                "the connection to h:1 failed: Connection reset by peer"),
-            Case(
-                NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .connectionClosed,
-                "the response from h:1 was cut: HTTP/2 stream closed with error code 8"),
-            Case(ChannelError.ioOnClosedChannel, .connectionClosed, "the connection to h:1 closed: "),
-            Case(CancellationError(), .other, "the request to h:1 failed: CancellationError"),
-            Case(TransportError(.stalled, "nothing came"), .stalled, "nothing came"),
-        ])
-    func asyncHTTP(example: Case) {
-        let error = TransportError(wrapping: example.error, to: "h:1")
-        #expect(error.code == example.code)
-        #expect(error.message.hasPrefix(example.text), "\(error.message)")
-    }
 
     private static func urlError(_ code: URLError.Code, _ text: String = "libcurl's words.") -> URLError {
         URLError(code, userInfo: [NSLocalizedDescriptionKey: text])

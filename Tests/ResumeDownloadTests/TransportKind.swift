@@ -1,12 +1,12 @@
 import Foundation
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeURLSession
 import Testing
 
 /// A transport that the engine's tests run on.
 enum TransportKind: String, Sendable, CaseIterable {
-    case asyncHTTP
+    case curl
     /// The same with HTTP/2 over TLS, through a gateway in front of the origin.
     case http2
     case urlSession
@@ -15,25 +15,25 @@ enum TransportKind: String, Sendable, CaseIterable {
     ///
     /// On Linux all its sessions share one thread, and running the whole module at once has crashed there.
     static let tested: [TransportKind] =
-        ProcessInfo.processInfo.environment["TEST_URLSESSION"] == nil ? [.asyncHTTP] : [.asyncHTTP, .urlSession]
+        ProcessInfo.processInfo.environment["TEST_URLSESSION"] == nil ? [.curl] : [.curl, .urlSession]
 
     /// The transport of this run of the test.
-    @TaskLocal static var current = TransportKind.asyncHTTP
+    @TaskLocal static var current = TransportKind.curl
 
     /// Runs a body with a transport, and shuts it down afterwards.
     static func withTransport<Result>(
-        _ configuration: AsyncHTTPTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
+        _ configuration: CurlTransport.Configuration = .init(connectTimeout: Engine.patience, threads: 1),
         _ body: (any Transport) async throws -> Result
     ) async throws -> Result {
         switch current {
-        case .asyncHTTP:
-            let transport = AsyncHTTPTransport(configuration)
+        case .curl:
+            let transport = CurlTransport(configuration)
             do {
                 let result = try await body(transport)
-                try await transport.shutdown()
+                await transport.shutdown()
                 return result
             } catch {
-                try await transport.shutdown()
+                await transport.shutdown()
                 throw error
             }
         case .http2:
@@ -41,13 +41,13 @@ enum TransportKind: String, Sendable, CaseIterable {
                 var configuration = configuration
                 configuration.usesHTTP2 = true
                 configuration.trustedCertificates = HTTP2Gateway.certificate
-                let transport = AsyncHTTPTransport(configuration)
+                let transport = CurlTransport(configuration)
                 do {
-                    let result = try await body(GatewayTransport(transport: transport, port: gateway.port))
-                    try await transport.shutdown()
+                    let result = try await body(GatewayTransport(transport: transport, gateway: gateway))
+                    await transport.shutdown()
                     return result
                 } catch {
-                    try await transport.shutdown()
+                    await transport.shutdown()
                     throw error
                 }
             }
@@ -69,17 +69,17 @@ struct EachTransport: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        let isLimited = test.traits.contains { $0 is AsyncHTTPOnly }
-        for kind in isLimited ? [.asyncHTTP] : TransportKind.tested + more {
+        let isLimited = test.traits.contains { $0 is CurlOnly }
+        for kind in isLimited ? [.curl] : TransportKind.tested + more {
             try await TransportKind.$current.withValue(kind) { try await function() }
         }
     }
 }
 
-/// A test of a feature that only `AsyncHTTPTransport` has.
+/// A test of a feature that only `CurlTransport` has.
 ///
 /// `docs/transports.md` describes the difference.
-struct AsyncHTTPOnly: TestTrait {
+struct CurlOnly: TestTrait {
     let reason: String
 }
 
@@ -90,6 +90,6 @@ extension Trait where Self == EachTransport {
     static var eachTransportAndHTTP2: Self { Self(more: [.http2]) }
 }
 
-extension Trait where Self == AsyncHTTPOnly {
-    static func asyncHTTPOnly(_ reason: String) -> Self { Self(reason: reason) }
+extension Trait where Self == CurlOnly {
+    static func curlOnly(_ reason: String) -> Self { Self(reason: reason) }
 }

@@ -14,6 +14,8 @@ struct DownloadURLTests {
             ("http://[2001:DB8::1]:8080/a", "http://[2001:db8::1]:8080/a"), ("http://h:65535/", "http://h:65535/"),
             ("http://h/a%2Fb;c,d?x=a+b&y", "http://h/a%2Fb;c,d?x=a+b&y"), ("http://h/\u{E9}", "http://h/%C3%A9"),
             ("http://u:p@h/x", "http://h/x"), ("http://h/?a?b", "http://h/?a?b"),
+            ("http:/h/x", "http://h/x"), ("HTTPS:/u@h:8/x", "https://h:8/x"), ("http://h./x", "http://h./x"),
+            ("http://x.localhost/", "http://x.localhost/"), ("http://*:81/", "http://*:81/"),
         ])
     func normal(text: String, expected: String) throws {
         let url = try DownloadURL(text)
@@ -45,6 +47,39 @@ struct DownloadURLTests {
         #expect(try DownloadURL("http://\(host)/").host == host)
     }
 
+    @Test(
+        "Dot segments are removed, so that the server gets the path that is compared",
+        arguments: [
+            ("/a/b/c/./../../g", "/a/g"), ("/.", "/"), ("/..", "/"), ("/a/..", "/"), ("/a/.", "/a/"),
+            ("/../../a", "/a"), ("/a/../b?x=/../y", "/b?x=/../y"), ("/a//../b", "/a/b"), ("/a/...", "/a/..."),
+            ("/.a/..b/c.", "/.a/..b/c."), ("/a/%2e%2e/b", "/a/%2e%2e/b"), ("/a//b/", "/a//b/"), ("/..?q", "/?q"),
+        ])
+    func dots(path: String, expected: String) throws {
+        #expect(try DownloadURL("http://h\(path)").requestTarget == expected)
+        #expect(try DownloadURL("http://h/x/y").resolving("http://i\(path)").requestTarget == expected)
+    }
+
+    @Test("A host has at most 253 bytes, and a label 63, also in a redirect")
+    func longHost() throws {
+        let label = String(repeating: "a", count: 63)
+        let host = "\(label).\(label).\(label).\(label.dropLast(2))"
+        #expect(try DownloadURL("http://\(host)/").host.utf8.count == 253)
+        let base = try DownloadURL("http://h/")
+        for long in ["\(host)a", "a\(label).b", String(repeating: "a.", count: 200) + "a"] {
+            #expect(throws: InvalidInput.badHost) { try DownloadURL("http://\(long)/") }
+            #expect(throws: InvalidInput.badHost) { try base.resolving("//\(long)/x") }
+        }
+    }
+
+    @Test("An international name is refused with the form to use, but may be a user or a path")
+    func international() throws {
+        for text in ["http://b\u{FC}cher.example/", "http://u@\u{4E2D}.example:80"] {
+            #expect(throws: InvalidInput.internationalHost) { try DownloadURL(text) }
+        }
+        #expect(InvalidInput.internationalHost.description.contains("xn--"))
+        #expect(try DownloadURL("http://xn--bcher-kva.example/\u{FC}").host == "xn--bcher-kva.example")
+    }
+
     @Test("Parts")
     func parts() throws {
         let url = try DownloadURL("https://u@Example.org:8443/a/b?c=d")
@@ -60,7 +95,7 @@ struct DownloadURLTests {
     @Test(
         "A text that is not an absolute URL is refused",
         arguments: [
-            "", " ", ":", "h", "h/x", "//h/x", "/x", "http", "http:", "http:h", "http:/h", "1a:b", "http://h/ x",
+            "", " ", ":", "h", "h/x", "//h/x", "/x", "http", "http:", "http:h", "1a:b", "http://h/ x",
             "http://h/\t",
             "http://h/\r\nX: 1", "http://h/\0", "http://h/\u{7F}", "http://h\n", " http://h", "http://[::1",
             "http://h:-1/", "-:x",
@@ -85,7 +120,7 @@ struct DownloadURLTests {
             "http://", "http:///x", "http://:80/", "http://u@/", "http://h%2fx/", "http://h%00/", "http://a<b>/",
             "http://h:0/",
             "http://h:65536/", "http://b\u{FC}cher.example/", "http://ex\u{2044}ample.org/", "http://[fe80::1%25eth0]/",
-            "http://a\"b/", "http://a\\b/",
+            "http://a\"b/", "http://a\\b/", "http://a@b@h/", "http://u:p@a@h:80/x", "http:/", "http:/:80/",
         ])
     func host(text: String) {
         // Which problem it is depends on the linked Foundation: with ICU, URLComponents refuses some of them.

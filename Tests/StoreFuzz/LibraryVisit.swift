@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HTTPTypes
-internal import ResumeAsyncHTTP
+internal import ResumeCurl
 internal import ResumeDownload
 internal import ResumeHTTP
 internal import ResumeMaintenance
@@ -31,7 +31,7 @@ package struct LibraryVisit {
     package mutating func run() async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         guard let opened = try? await DownloadStore.open(at: store, creating: false) else { return }
-        let transport = AsyncHTTPTransport()
+        let transport = CurlTransport()
         let key = random.pick(PristineStore.keys)
         for part in Array(0..<6).shuffled(using: &random) {
             switch part {
@@ -44,7 +44,7 @@ package struct LibraryVisit {
             }
         }
         await opened.close()
-        try await transport.shutdown()
+        await transport.shutdown()
     }
 
     private func report(_ store: DownloadStore) async {

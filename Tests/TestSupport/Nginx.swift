@@ -23,9 +23,11 @@ package final class Nginx {
     ///   - rate: The speed of slow responses, in nginx's notation for bytes per second.
     ///   - secure: Whether it also serves TLS, with its own ``certificate``.
     ///   - certificate: The file with the certificate chain and key for TLS; nil for none.
+    ///   - clients: The authority whose certificates clients must have over TLS; nil if they need none.
     /// - Throws: An error if it does not start.
     package init(
-        serving root: String, rate: String = "40m", secure: Bool = false, certificate: String? = nil
+        serving root: String, rate: String = "40m", secure: Bool = false, certificate: String? = nil,
+        clients: String? = nil
     ) async throws {
         self.root = root
         folder = try TemporaryFolder()
@@ -42,6 +44,7 @@ package final class Nginx {
         let tls =
             secure || certificate != nil
             ? "listen 127.0.0.1:\(securePort) ssl http2; ssl_certificate \(pem); ssl_certificate_key \(pem);" : ""
+        let clients = clients.map { "ssl_client_certificate \($0); ssl_verify_client on;" } ?? ""
         let configuration = """
             daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log error.log;
             events { worker_connections 256; }
@@ -55,7 +58,7 @@ package final class Nginx {
                 sendfile on;
                 server {
                     listen 127.0.0.1:\(port);
-                    \(tls)
+                    \(tls) \(clients)
                     root \(root);
                     location = /-/status { stub_status; access_log off; }
                     location = /insecure { return 302 http://127.0.0.1:\(port)/file.bin; }

@@ -1,4 +1,4 @@
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -21,7 +21,7 @@ struct QueueRunner {
         let arguments = CommandLine.arguments
         guard arguments.count == 6, let count = Int(arguments[4]), let running = Int(arguments[5]) else { exit(64) }
         let store = try await DownloadStore.open(at: arguments[1])
-        let transport = AsyncHTTPTransport(.init(threads: 1))
+        let transport = CurlTransport(.init(threads: 1))
         let queue = try await DownloadQueue.open(
             Downloader(store: store, transport: transport),
             configuration: .init(maximumRunning: running) { key, result in
@@ -41,7 +41,7 @@ struct QueueRunner {
         print("left \(left.items.count)")
         await queue.close()
         await store.close()
-        try await transport.shutdown()
+        await transport.shutdown()
         exit(left.items.isEmpty ? 0 : 1)
     }
 }

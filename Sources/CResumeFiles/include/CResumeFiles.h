@@ -72,4 +72,7 @@ int resume_files_next_data(int descriptor, int64_t offset, int64_t *start, int64
 /// none.
 ssize_t resume_files_origin_url(int descriptor, char *buffer, size_t size);
 
+/// Starts a detached thread that no signal is delivered to; on Linux it has a name. Returns 0, or an error number.
+int resume_files_start_thread(const char *name, void *(*function)(void *), void *context);
+
 #endif

@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// A command line of bash up to the cursor.
 ///

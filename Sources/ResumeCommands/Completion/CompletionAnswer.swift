@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeHTTP
+import ResumeStore
 
 /// Answers a shell that completes a word (``CompletionsCommand/Shell/script``).
 struct CompletionAnswer {

@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import ResumeStore
+import ArgumentParser
+import ResumeStore
 
 /// What can be typed at the end of a command line.
 struct CompletionCourse {

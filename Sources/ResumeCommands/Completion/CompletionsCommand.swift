@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// The command `resumectl completions`.
 struct CompletionsCommand: ContextCommand {
@@ -21,5 +21,5 @@ struct CompletionsCommand: ContextCommand {
     @Argument(help: "Shell to print the script for.")
     var shell: Shell
 
-    func run(_ context: CommandContext) async throws { context.output("\(shell.script)\n") }
+    func run(_ context: CommandContext) async throws { context.output(shell.script) }
 }

@@ -1,7 +1,6 @@
-internal import ArgumentParser
-internal import ResumeAsyncHTTP
-internal import ResumeFiles
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeCurl
+import ResumeHTTP
 
 /// How servers are reached, and how they must prove their identity.
 struct ConnectionOptions: ParsableArguments {
@@ -15,6 +14,33 @@ struct ConnectionOptions: ParsableArguments {
         name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
         help: .hidden("Proxy, instead of that in http_proxy and so on.", "url"))
     var proxy: String?
+
+    @Option(name: .customLong("socks5-hostname"), help: .hidden("SOCKS 5 proxy that resolves names.", "host:port"))
+    var socksProxy: String?
+
+    @Option(
+        name: [.customShort("E", allowingJoined: true), .long],
+        help: .hidden("Certificate of the client and its key (PEM).", "file[:password]"), completion: .file())
+    var cert: String?
+
+    @Option(help: .hidden("Key of --cert, if it is in another file.", "file"), completion: .file())
+    var privateKey: String?
+
+    @Option(
+        help: .hidden("Newest version of TLS.", "1.2|1.3"),
+        transform: { try TLSVersion(rawValue: $0).orRefuse("use 1.2 or 1.3") })
+    var tlsMax: TLSVersion?
+
+    @Flag(
+        name: [.customLong("tls-old"), .customLong("tlsv1.0")],
+        help: .hidden("Also accept TLS 1.0 and short keys, for old devices."))
+    var usesOldTLS = false
+
+    @Flag(name: .customLong("digest"), help: .hidden("Never send the password itself (Digest)."))
+    var usesDigest = false
+
+    @Flag(name: .customLong("anyauth"), help: .hidden("Send the password by the best method of the server."))
+    var usesAnyMethod = false
 
     @Option(
         name: .customLong("resolve"),
@@ -30,12 +56,19 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(name: [.customShort("6"), .customLong("ipv6")], help: .hidden("Connect to IPv6 addresses only."))
     var usesIPv6 = false
 
-    func validate() throws {
-        if let proxy, proxy.allSatisfy({ ("0"..."9").contains($0) }) {
+    mutating func validate() throws {
+        if let proxy, !proxy.isEmpty, proxy.allSatisfy({ ("0"..."9").contains($0) }) {
             throw ValidationError(
                 "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
                     + "--connections \(proxy)")
         }
+        try refuse(proxy != nil && socksProxy != nil, "--proxy and --socks5-hostname cannot be combined")
+        if let host = socksProxy {
+            proxy = "socks5h://\(host)"
+            socksProxy = nil
+        }
+        try refuse(usesDigest && usesAnyMethod, "--digest and --anyauth cannot be combined")
+        try refuse(privateKey != nil && cert == nil, "--private-key requires --cert")
         try refuse(usesIPv4 && usesIPv6, "--ipv4 (-4) and --ipv6 (-6) cannot be combined")
         try refuse(insecure && cacert != nil, "--insecure (-k) and --cacert cannot be combined")
         try require(
@@ -51,7 +84,7 @@ struct ConnectionOptions: ParsableArguments {
         let addresses = parts[2].split(separator: ",", omittingEmptySubsequences: false).map { part in
             String(part.hasPrefix("[") && part.hasSuffix("]") ? part.dropFirst().dropLast() : part)
         }
-        return addresses.allSatisfy(NetworkInterface.isAddress) ? ("\(url.host):\(url.port)", addresses) : nil
+        return addresses.allSatisfy(PublicAddress.isAddress) ? ("\(url.host):\(url.port)", addresses) : nil
     }
 
     /// The addresses to connect to.
@@ -60,24 +93,5 @@ struct ConnectionOptions: ParsableArguments {
             fixed: Dictionary(
                 addresses.compactMap(Self.addresses), uniquingKeysWith: { $1 }),
             family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
-    }
-
-    /// Returns the local address of the interface; nil if none is given.
-    ///
-    /// - Throws: ``CommandFailure`` if there is no such interface, or if it has no address.
-    func localAddress() throws(CommandFailure) -> String? {
-        guard let localInterface else { return nil }
-        guard let address = NetworkInterface.address(of: localInterface, prefersIPv6: usesIPv6) else {
-            throw CommandFailure(
-                .usage, "there is no network interface \(Printable.escaped(localInterface)) with an address")
-        }
-        return address
-    }
-
-    /// Returns the environment variables with the proxy.
-    func environment(_ environment: [String: String]) -> [String: String] {
-        guard let proxy else { return environment }
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        return environment.merging(names.map { ($0, proxy) }) { $1 }
     }
 }

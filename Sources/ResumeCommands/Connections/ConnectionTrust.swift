@@ -1,11 +1,6 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-internal import ResumeAsyncHTTP
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeCurl
+import ResumeHTTP
+import ResumeStore
 
 /// What the options about servers leave unproved: which server has sent the bytes.
 ///
@@ -13,7 +8,7 @@ internal import ResumeStore
 /// sent never become part of a file for which a server must prove its identity, although the validators are the same.
 /// With a verified certificate, it does not matter how the server was reached.
 struct ConnectionTrust {
-    private let isUnverified: Bool
+    private let isUnverified, isWeak: Bool
     /// The hash of the file with the trusted certificates; nil for those of the system.
     private let authorities: String?
     private let choice: AddressChoice
@@ -22,11 +17,9 @@ struct ConnectionTrust {
     /// Reads the options; a file that cannot be read is reported later.
     init(_ options: ConnectionOptions) {
         isUnverified = options.insecure
+        isWeak = options.usesOldTLS
         choice = options.choice
-        authorities = options.cacert.map { path in
-            let digest = HTTPDigest(.sha256, of: [UInt8](FileManager.default.contents(atPath: path) ?? Data()))
-            return String((digest?.hexadecimal ?? "").prefix(16))
-        }
+        authorities = options.cacert.map(CurlTransport.hashOfCertificates)
         // Without the password.
         proxy = options.proxy.map { text in
             String(text.drop { $0 == "/" }.split(separator: "@").last ?? "")
@@ -79,6 +72,7 @@ struct ConnectionTrust {
             case "unverified": "--insecure"
             case "authorities": "--cacert"
             case "address": "--resolve"
+            case "weak": "--tls-old"
             default: "--proxy"
             }
         }
@@ -98,6 +92,7 @@ struct ConnectionTrust {
     private func mark(for url: DownloadURL) -> String? {
         let isProved = url.scheme == "https" && !isUnverified
         var parts = isUnverified ? ["unverified"] : []
+        if isProved, isWeak { parts.append("weak") }
         if isProved, let authorities { parts.append("authorities=\(authorities)") }
         if !isProved, let addresses = choice.addresses(for: url) {
             parts.append("address=\(addresses.joined(separator: "+"))")

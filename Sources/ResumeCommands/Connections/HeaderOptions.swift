@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import HTTPTypes
-internal import ResumeHTTP
+import ArgumentParser
+import HTTPTypes
+import ResumeHTTP
 
 /// The header fields of the user.
 struct HeaderOptions: ParsableArguments {
@@ -38,6 +38,10 @@ struct HeaderOptions: ParsableArguments {
         return lines.map { $0.text ?? "" }
     }
 
-    /// The fields in their order.
-    var fields: HTTPFields { HTTPFields(headers.compactMap(HeaderLine.field)) }
+    /// The fields in their order, with only the last `Host`, since a server must not get two.
+    var fields: HTTPFields {
+        var fields = HTTPFields(headers.compactMap(HeaderLine.field))
+        if let name = HTTPField.Name("Host"), let host = fields[values: name].last { fields[name] = host }
+        return fields
+    }
 }

@@ -1,8 +1,8 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// The downloads that a run of `get` is asked for: its arguments, then the lines of its input file, which is read a part
 /// at a time.

@@ -1,8 +1,8 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Records the downloads of a list as jobs, a part at a time, and adds them to a run.
 ///

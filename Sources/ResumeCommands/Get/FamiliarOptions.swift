@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import HTTPTypes
-internal import ResumeFiles
-internal import ResumeHTTP
+import ArgumentParser
+import HTTPTypes
+import ResumeFiles
+import ResumeHTTP
 
 /// Options of curl, wget and aria2 that mean the same here.
 ///
@@ -50,6 +50,8 @@ struct FamiliarOptions: ParsableArguments {
         help: .hidden("Value of the header field Referer.", "url"))
     var referer: String?
 
+    @OptionGroup var cookies: CookieOptions
+
     func validate() throws {
         try require(
             offset == nil || offset == "-",
@@ -65,6 +67,7 @@ struct FamiliarOptions: ParsableArguments {
     var fields: HTTPFields {
         var fields = HTTPFields()
         if let user { fields[.authorization] = DownloadURL.basicAuthorization(user) }
+        fields[.cookie] = cookies.field
         fields[.userAgent] = userAgent
         fields[.referer] = referer
         return fields

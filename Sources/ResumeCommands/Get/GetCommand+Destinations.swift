@@ -1,8 +1,8 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Where `get` writes files.
 extension GetCommand {

@@ -1,7 +1,7 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// The failures of `get` and `resume`.
 extension GetCommand {

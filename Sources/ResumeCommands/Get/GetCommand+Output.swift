@@ -1,12 +1,12 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// `get --output -`: the bytes of a file on standard output.
 extension GetCommand {

@@ -1,13 +1,8 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-internal import ResumeAsyncHTTP
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeCurl
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
@@ -111,44 +106,35 @@ extension GetCommand {
     /// Opens a transport for a number of downloads, and closes it.
     private func withTransport(
         for count: Int, _ context: CommandContext,
-        _ body: (AsyncHTTPTransport, _ mostDelivered: Int) async throws -> Void
+        _ body: (CurlTransport, _ mostDelivered: Int) async throws -> Void
     ) async throws {
-        if let cacert = connection.cacert, !AsyncHTTPTransport.hasCertificates(at: cacert) {
-            throw CommandFailure(.notFound, "\(Printable.escaped(cacert)) contains no certificates in PEM format")
+        guard !requests.usesHTTP3 || CurlTransport.supportsHTTP3 else {
+            throw CommandFailure(.usage, "--http3: the installed libcurl does not support HTTP/3; leave it out")
         }
-        let proxies: ProxySettings
-        do {
-            proxies = try ProxySettings(environment: connection.environment(context.environment))
-        } catch {
-            throw CommandFailure(.usage, "\(connection.proxy == nil ? error : ProxySettings.problem(of: "--proxy"))")
-        }
+        var configuration = try connection.configuration(context.environment)
+        configuration.usesHTTP3 = requests.usesHTTP3
+        configuration.cookies = familiar.cookies.jar()
         let downloads = min(load.maxConcurrent, count)
         let (threads, spare) = try OpenFileLimit.room(
             for: downloads, connections: pace.connections,
             // Waking more threads would take longer than the work of a small file on each.
-            threads: min(downloads * pace.connections, max(2, ProcessInfo.processInfo.activeProcessorCount)),
-            besides: SlotState.mostDelivered.files)
-        var configuration = AsyncHTTPTransport.Configuration(
-            connectTimeout: PaceOptions.limit(pace.connectTimeout), trustedCertificates: connection.cacert,
-            threads: threads,
-            // Samples are requested side by side.
-            connectionsPerHost: max(downloads * pace.connections, 4), proxies: proxies,
-            usesHTTP2: requests.usesHTTP2)
-        configuration.verifiesServers = !connection.insecure
-        configuration.addresses = connection.choice
-        configuration.localAddress = try connection.localAddress()
+            threads: min(downloads * pace.connections, configuration.threads), besides: SlotState.mostDelivered.files)
+        configuration.threads = threads
+        configuration.connectTimeout = PaceOptions.limit(pace.connectTimeout)
+        // Samples are requested side by side.
+        configuration.connectionsPerHost = max(downloads * pace.connections, 4)
+        configuration.usesHTTP2 = requests.usesHTTP2
         if connection.insecure, !isQuiet {
             context.say(
                 "warning: --insecure (-k): certificates are not verified, so anyone on the network can replace the file"
             )
         }
-        let transport = AsyncHTTPTransport(configuration)
-        do {
-            try await body(transport, spare)
-        } catch {
-            try? await transport.shutdown()
-            throw error
+        let transport = CurlTransport(configuration)
+        let result = await Result { try await body(transport, spare) }
+        await transport.shutdown()
+        if let jar = configuration.cookies, !familiar.cookies.save(jar) {
+            context.say("cannot write the cookies to \(familiar.cookies.cookieJar ?? ""): \(SystemError.reason(errno))")
         }
-        try await transport.shutdown()
+        try result.get()
     }
 }

@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import HTTPTypes
-internal import ResumeDownload
-internal import ResumeHTTP
+import ArgumentParser
+import HTTPTypes
+import ResumeDownload
+import ResumeHTTP
 
 extension GetCommand {
     func validate() throws {
@@ -9,7 +9,7 @@ extension GetCommand {
         // An error message about the path would reveal a password in the URL.
         let paths = [
             "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
-            "--cacert": connection.cacert, "--from": files.from,
+            "--cacert": connection.cacert, "--from": files.from, "--cookie-jar": familiar.cookies.cookieJar,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
             throw ValidationError("\(option) requires a path, not a URL")
@@ -62,6 +62,9 @@ extension GetCommand {
             try Redaction.requireURL(headUrl, of: "--head-url")
         }
         if let key = requests.key {
+            try refuse(
+                connection.cert != nil && connection.privateKey == nil && key.hasSuffix(".pem"),
+                "--key names the download in the store; use --private-key for --cert")
             try refuse(key.isEmpty, "--key must not be empty")
             try refuse(
                 (try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key),

@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import HTTPTypes
-internal import ResumeDownload
-internal import ResumeHTTP
+import ArgumentParser
+import HTTPTypes
+import ResumeDownload
+import ResumeHTTP
 
 /// The command `resumectl get`.
 struct GetCommand: ContextCommand {
@@ -71,6 +71,7 @@ struct GetCommand: ContextCommand {
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from
         programs.apply(to: &request)
+        GivenIdentity(connection, familiar.cookies).apply(to: &request)
         request.restarts = checks.restart
         // The command is cancelled only by signals.
         request.interruption = Interruption(.interrupted)

@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeHTTP
 
 /// Which URLs `get` downloads, besides its arguments, and where to.
 struct FileOptions: ParsableArguments {
@@ -96,6 +96,9 @@ struct RequestOptions: ParsableArguments {
 
     @Flag(name: .customLong("http2"), help: .hidden("Use HTTP/2 with servers that support it."))
     var usesHTTP2 = false
+
+    @Flag(name: .customLong("http3"), help: .hidden("Use HTTP/3 with servers that support it."))
+    var usesHTTP3 = false
 }
 
 /// How `get` makes the requests of a file, and how long it waits.

@@ -1,7 +1,7 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// What a download replaces at its destination.
 enum Replaced: Sendable {

@@ -1,8 +1,8 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Reports running downloads: as JSON on standard output, or as messages and progress on standard error.
 final class GetReporter: Sendable {

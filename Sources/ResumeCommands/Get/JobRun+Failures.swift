@@ -1,7 +1,7 @@
-internal import ResumeDownload
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// How jobs fail.
 extension JobRun {

@@ -1,8 +1,8 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Runs jobs for `get` and `resume`, a fixed number at a time.
 final class JobRun: Sendable {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// Delivered files.
 extension Rendering {

@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// The digests of files, as listed by `sha256sum`, `shasum`, `cksum` or BSD's `sha256`.
 struct Checksums {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// A list in a file named on the command line, or on standard input, which is read a part at a time.
 ///
@@ -27,8 +27,6 @@ final class InputFile {
     /// Lines that have been read and not returned.
     private var lines: [Line] = []
     private var isAtEnd = false
-    /// The number of bytes that may still be read.
-    private var longest = Int.max
 
     /// Opens a file.
     ///
@@ -52,12 +50,26 @@ final class InputFile {
 
     /// Reads all lines of a file.
     ///
-    /// - Throws: ``CommandFailure`` as ``init(_:)`` and ``next(most:until:)``; if the file is too long to be kept in
-    ///   memory.
+    /// - Throws: ``CommandFailure`` if it cannot be read, or is too long to be kept in memory.
     static func lines(of path: String) throws(CommandFailure) -> [Line] {
+        var lines: [Line] = []
+        forEachLine(in: try bytes(of: path), ofAtLeast: 0) { lines.append($0) }
+        return lines
+    }
+
+    /// Reads a whole file.
+    ///
+    /// - Throws: ``CommandFailure`` as ``lines(of:)``.
+    static func bytes(of path: String) throws(CommandFailure) -> [UInt8] {
         let file = try InputFile(path)
-        file.longest = 16 << 20
-        return try file.next(most: .max) { false }
+        var bytes: [UInt8] = []
+        while !file.isAtEnd {
+            bytes += try file.nextBytes()
+            guard bytes.count <= 16 << 20 else {
+                throw CommandFailure(.usage, "\(file.name) is too long, or not a text file")
+            }
+        }
+        return bytes
     }
 
     /// Calls a closure with each line of a file that has been fetched, except those of fewer bytes.
@@ -80,7 +92,7 @@ final class InputFile {
     /// - Returns: The lines; none at the end.
     /// - Throws: ``CommandFailure`` if the file cannot be read or has too long lines.
     func next(most: Int, until isCancelled: () -> Bool) throws(CommandFailure) -> [Line] {
-        while !isAtEnd, lines.count < most, lines.isEmpty || isRegular || most == .max {
+        while !isAtEnd, lines.count < most, lines.isEmpty || isRegular {
             guard isRegular || waitForInput(isCancelled) else { return [] }
             try readPart()
         }
@@ -106,14 +118,16 @@ final class InputFile {
         return true
     }
 
-    private func readPart() throws(CommandFailure) {
+    private func nextBytes() throws(CommandFailure) -> ArraySlice<UInt8> {
         let count = unsafe read(descriptor, &buffer, buffer.count)
-        if count < 0, errno == EINTR { return }
+        if count < 0, errno == EINTR { return [] }
         guard count >= 0 else { throw Self.failure(name, errno) }
         isAtEnd = count == 0
-        longest -= count
-        guard longest >= 0 else { throw CommandFailure(.usage, "\(name) is too long, or not a text file") }
-        rest += buffer.prefix(count)
+        return buffer.prefix(count)
+    }
+
+    private func readPart() throws(CommandFailure) {
+        rest += try nextBytes()
         var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let last = isAtEnd ? [] : parts.removeLast()
         for part in parts {

@@ -1,88 +1,98 @@
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
 
 /// The names and passwords in a file such as `~/.netrc`, as curl reads it.
 struct Netrc {
-    /// The words after each keyword, by host in lower case; nil is the default.
-    private let logins: [String?: [String: String]]
+    private struct Entry {
+        /// In lower case; nil for every host.
+        var host: String?
+        /// `login`, `password` and `account`, with the words that follow them.
+        var values: [String: String] = [:]
+    }
 
-    /// Reads a file that only its owner may read.
+    private var entries: [Entry] = []
+
+    /// Reads a file once; a regular one may be readable only for its owner.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {
         let shown = Printable.escaped(path)
-        guard unsafe access(path, R_OK) == 0 else { throw InputFile.failure(shown, errno) }
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
                 .notFound,
                 "\(shown) contains passwords, and other users may read it. Run 'chmod 600 \(ShellWord.quoted(path))'.")
         }
-        guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8)
-        else { throw CommandFailure(.notFound, "cannot read \(shown)") }
-        guard let logins = Self.logins(in: text) else {
+        guard let text = String(validating: try InputFile.bytes(of: path), as: UTF8.self), read(text) else {
             throw CommandFailure(.usage, "\(shown) is not in the format of a netrc file")
         }
-        self.logins = logins
     }
 
-    /// Adds the password for the server of a request that has none.
+    /// Adds the password for the server of a request that has none, and those for the servers of redirects.
     func authorize(_ request: inout DownloadRequest) {
         if request.headerFields[.authorization] == nil {
             request.headerFields[.authorization] = authorization(for: request.url)
         }
+        authorizeRedirects(of: &request)
     }
 
-    /// Returns the value of `Authorization` for a URL; nil if there is none, or if the URL itself has a user.
-    func authorization(for url: DownloadURL) -> String? {
-        guard url.credentials == nil, let login = logins[url.host] ?? logins[nil] else { return nil }
-        return DownloadURL.basicAuthorization("\(login["login"] ?? ""):\(login["password"] ?? "")")
+    /// Adds the passwords for the servers of redirects, which must be named in the file.
+    func authorizeRedirects(of request: inout DownloadRequest) {
+        request.authorization = { authorization(for: $0, as: $1, isNamed: true) }
     }
 
-    private static func logins(in text: String) -> [String?: [String: String]]? {
-        var entries: [(String?, [String: String])] = []
-        var words = words(in: text)[...]
-        while let word = words.popFirst() {
-            switch word {
-            case "default": entries.append((nil, [:]))
-            case "machine":
-                guard let name = words.popFirst() else { return nil }
-                entries.append((name.lowercased(), [:]))
-            case "login", "password", "account":
-                guard let value = words.popFirst(), !entries.isEmpty else { return nil }
-                entries[entries.count - 1].1[word] = value
-            default: return nil
-            }
+    /// Returns the value of `Authorization` for a URL; nil if there is none, or if the URL itself has a password.
+    func authorization(for url: DownloadURL) -> String? { authorization(for: url, as: url.credentials) }
+
+    private func authorization(for url: DownloadURL, as user: String?, isNamed: Bool = false) -> String? {
+        guard user?.hasSuffix(":") ?? true else { return nil }
+        let host = url.host.filter { $0 != "[" && $0 != "]" }
+        let entry = entries.first { entry in
+            (isNamed ? entry.host : entry.host ?? host) == host
+                && user.map { "\(entry.values["login"] ?? ""):" == $0 } ?? true
         }
-        // The first one of a host counts.
-        return Dictionary(entries) { first, _ in first }
+        return entry.map {
+            DownloadURL.basicAuthorization("\($0.values["login"] ?? ""):\($0.values["password"] ?? "")")
+        }
     }
 
-    /// Splits a text at white space outside of quotation marks, and leaves out comments and macros.
-    private static func words(in text: String) -> [String] {
-        var words: [String] = []
+    /// Reads a text, without comments, macros and words that it does not know.
+    ///
+    /// - Returns: False if a quotation mark is missing.
+    private mutating func read(_ text: String) -> Bool {
         var isInMacro = false
+        var keyword: String?
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
-            if isInMacro {
-                isInMacro = !line.isEmpty
-                continue
-            }
-            guard line.first(where: { !$0.isWhitespace }) != "#" else { continue }
+            // A macro ends with an empty line.
+            isInMacro = isInMacro && !line.isEmpty
+            if isInMacro { continue }
             for match in line.matches(of: /"((?:\\.|[^"\\])*)"|(\S+)/) {
-                if match.0 == "macdef" {
-                    isInMacro = true
+                let quoted = match.1.map { $0.replacing(/\\(.)/) { Self.escapes[$0.1] ?? $0.1 } }
+                let word = String(quoted ?? match.0)
+                if quoted == nil, word.hasPrefix("\"") { return false }
+                if let known = keyword {
+                    keyword = nil
+                    if known == "machine" {
+                        entries.append(Entry(host: word.lowercased()))
+                    } else if !entries.isEmpty {
+                        entries[entries.count - 1].values[known] = word
+                    }
+                } else if quoted == nil, word.hasPrefix("#") {
                     break
+                } else {
+                    switch word.lowercased() {
+                    case "default": entries.append(Entry())
+                    case "macdef": isInMacro = true
+                    case let known: keyword = Self.keywords.contains(known) ? known : nil
+                    }
+                    if isInMacro { break }
                 }
-                let quoted = match.1.map { String($0).replacing(/\\(.)/) { String($0.1) } }
-                words.append(quoted ?? String(match.0))
             }
         }
-        return words
+        return true
     }
+
+    private static let keywords: Set = ["machine", "login", "password", "account"]
+    private static let escapes: [Substring: Substring] = ["n": "\n", "r": "\r", "t": "\t"]
 }

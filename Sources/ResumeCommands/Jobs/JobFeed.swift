@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import Synchronization
+import ResumeHTTP
+import Synchronization
 
 /// The jobs of a run that have been recorded and wait for their turn.
 ///

@@ -1,4 +1,4 @@
-internal import ResumeStore
+import ResumeStore
 
 /// Takes jobs from a store for running, so that no two processes run the same one.
 struct JobRunner {

@@ -1,5 +1,5 @@
-internal import ResumeDownload
-internal import Synchronization
+import ResumeDownload
+import Synchronization
 
 /// The places of running jobs.
 final class JobSlots: Sendable {

@@ -1,8 +1,8 @@
-internal import ArgumentParser
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// The command `resumectl jobs`.
 struct JobsCommand: ContextCommand {

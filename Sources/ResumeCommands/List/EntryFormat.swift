@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeHTTP
+import ResumeStore
 
 /// The line that `list --format` prints for each entry: a text with names of fields in braces.
 struct EntryFormat {

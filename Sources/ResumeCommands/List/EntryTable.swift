@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// Prints the entries of a store as they are read: a table for a terminal, or one line per entry for another program.
 struct EntryTable {

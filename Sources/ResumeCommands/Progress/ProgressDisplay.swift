@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Draws the progress of downloads at the bottom of a terminal, at most ten times per second.
 ///

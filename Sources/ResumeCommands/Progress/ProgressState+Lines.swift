@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 extension ProgressState {
     /// Returns the lines that show the state: one for each running download, as many as fit, one that sums up the

@@ -1,6 +1,6 @@
 package import ResumeDownload
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// What is known about the downloads of one run: a value that takes events, and is drawn as lines (``lines(in:)``).
 package struct ProgressState {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// A file of the store by which `resumectl set` passes a limit on to running processes.
 struct RateFile: Sendable {
@@ -30,8 +30,6 @@ struct RateFile: Sendable {
             status != seen
         else { return nil }
         seen = status
-        var bytes = [UInt8](repeating: 0, count: Self.longest)
-        let count = try? unsafe bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
-        return RatePlan(String(decoding: bytes.prefix(count ?? 0), as: UTF8.self))
+        return RatePlan(String(decoding: (try? file.bytes(Self.longest)) ?? [], as: UTF8.self))
     }
 }

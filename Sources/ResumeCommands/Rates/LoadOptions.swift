@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import ResumeDownload
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeDownload
+import ResumeHTTP
 
 /// How much of the machine and of the network `get` and `resume` use.
 struct LoadOptions: ParsableArguments {

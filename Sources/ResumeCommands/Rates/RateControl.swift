@@ -1,6 +1,6 @@
-internal import ResumeDownload
-internal import ResumeFiles
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import Synchronization
 
 /// The rate limits of a run, which change with the time of day, and by `resumectl set`.
 final class RateControl: Sendable {

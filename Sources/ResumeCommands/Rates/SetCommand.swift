@@ -1,11 +1,11 @@
-internal import ArgumentParser
+import ArgumentParser
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// The command `resumectl set`.
 struct SetCommand: ContextCommand {

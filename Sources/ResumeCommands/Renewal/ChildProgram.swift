@@ -1,10 +1,10 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// A child process whose output is read to its end.
 final class ChildProgram: Sendable {

@@ -1,5 +1,5 @@
-internal import HTTPTypes
-internal import ResumeHTTP
+import HTTPTypes
+import ResumeHTTP
 
 extension HeaderLine {
     /// Parses the output of a program: header fields, and lines of another form.

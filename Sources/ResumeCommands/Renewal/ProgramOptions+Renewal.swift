@@ -1,6 +1,6 @@
-internal import HTTPTypes
-internal import ResumeDownload
-internal import ResumeHTTP
+import HTTPTypes
+import ResumeDownload
+import ResumeHTTP
 
 /// The program of --renew-command, which prints a fresh URL or header fields when a server refuses a request.
 ///

@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// The programs that downloads start.
 struct ProgramOptions: ParsableArguments {

@@ -1,9 +1,9 @@
-internal import HTTPTypes
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import HTTPTypes
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// The programs of --auth-command and --on-complete.
 ///

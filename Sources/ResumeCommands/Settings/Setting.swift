@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// An option that is set in the configuration file or in the environment.
 struct Setting {
@@ -13,7 +13,7 @@ struct Setting {
     static let excluded = Set(
         """
         output input-file from key sha256 sha512 checksum checksums range head-url url restart header user \
-        referer help version remote-name continue continue-at hold keep
+        referer cookie cert private-key help version remote-name continue continue-at hold keep
         """.split(separator: " ").map(String.init))
 
     /// Whether a flag is set; nil if the value is not one of a flag.
@@ -30,8 +30,8 @@ struct Setting {
     /// - Parameter options: The options of all commands that have defaults.
     /// - Returns: Why it cannot be used; nil if it can.
     func problem(_ options: CommandShape) -> String? {
-        guard let takesValue = options.takesValue("--\(name)"), !Self.excluded.contains(name) else {
-            if Self.excluded.contains(name) { return "\(name) concerns one download and cannot be set here" }
+        if Self.excluded.contains(name) { return "\(name) concerns one download and cannot be set here" }
+        guard let takesValue = options.takesValue("--\(name)") else {
             let advice = Suggestion.name(for: name, among: options.longNames).map { "; did you mean '\($0)'?" } ?? ""
             let isPlain = name.utf8.count <= 40 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") }
             return "there is no option \(isPlain ? "'\(name)'" : "of this name")\(advice)"

@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import ResumeFiles
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeFiles
+import ResumeHTTP
 
 /// The defaults of `get` and `resume` in the configuration file and in the environment.
 ///
@@ -150,17 +150,5 @@ struct Settings {
     /// The options of the command line that a setting cannot be combined with, and is left out with one of them.
     ///
     /// A default must not change where a script writes either.
-    private static let rivals: WordTable = """
-        cacert: --insecure -k
-        insecure: --cacert
-        ipv4: --ipv6 -6
-        ipv6: --ipv4 -4
-        directory: --output -o
-        skip-existing: --restart --sha256 --sha512 --checksum --checksums --output -o
-        auto-rename: --remote-header-name -J --overwrite
-        overwrite: --auto-rename --skip-existing
-        remote-header-name: --auto-rename --output -o
-        connections: --per-host
-        per-host: --connections
-        """
+    private static let rivals = WordTable(PackageResources.rivals_txt)
 }

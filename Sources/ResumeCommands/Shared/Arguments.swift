@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import ResumeStore
+import ArgumentParser
+import ResumeStore
 
 /// The options of every command that works on a store.
 struct StoreOptions: ParsableArguments {

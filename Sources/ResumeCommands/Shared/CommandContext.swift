@@ -1,7 +1,8 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// The environment of a command, so that the whole command line can also run in a test.
 package struct CommandContext: Sendable {
@@ -206,14 +207,9 @@ package struct CommandContext: Sendable {
         } catch let error as StoreError {
             throw error.naming(store: path)
         }
-        do {
-            let result = try await body(store)
-            await store.close()
-            return result
-        } catch {
-            await store.close()
-            throw error
-        }
+        let result = await Swift.Result { try await body(store) }
+        await store.close()
+        return try result.get()
     }
 }
 

@@ -1,6 +1,6 @@
-internal import ResumeDownload
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
 
 /// The exit statuses of commands, according to sysexits.
 package enum ExitStatus: Int32, Sendable {

@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 extension DownloadStore {
     /// Returns the entry that a user names by its key, a URL, its destination or a part of these.

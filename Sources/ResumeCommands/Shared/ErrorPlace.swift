@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeStore
+import ResumeFiles
+import ResumeStore
 
 extension StoreError {
     /// Returns the error with the folder of the store, if a file in it is named without its folder.

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// A value that is printed as JSON: with sorted keys, explicit nulls and escaped control characters, on one line.
 protocol JSONValue {

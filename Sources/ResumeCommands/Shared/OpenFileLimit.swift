@@ -1,8 +1,8 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// The number of files, including sockets, that the process may have open at once.
 package enum OpenFileLimit {
-    /// The minimum for one download; with fewer, opening the store or an event loop fails.
+    /// The minimum for one download; with fewer, opening the store or a connection fails.
     static let least = 64
     /// How many of them must be free, since the parent process may have left files open.
     static let leastFree = 48
@@ -38,19 +38,19 @@ package enum OpenFileLimit {
         }
     }
 
-    /// Returns how many event loops downloads may have, and how many more files may be opened besides.
+    /// Returns how many network threads downloads may have, and how many more files may be opened besides.
     ///
     /// - Parameters:
     ///   - downloads: How many run at a time.
     ///   - connections: The maximum number of connections of each download.
-    ///   - threads: The maximum number of event loops that is useful.
+    ///   - threads: The maximum number of threads that is useful.
     ///   - most: Up to how many further files are counted.
     /// - Returns: Both numbers.
-    /// - Throws: ``CommandFailure`` if not even one event loop is possible.
+    /// - Throws: ``CommandFailure`` if not even one thread is possible.
     static func room(
         for downloads: Int, connections: Int, threads: Int, besides most: Int
     ) throws -> (threads: Int, spare: Int) {
-        // Each event loop has three, without which SwiftNIO terminates the process. The store has 24 with those that
+        // Each thread has two to be woken, and opens one more for look-ups of names. The store has 24 with those that
         // libraries open at their first use; a download has the partial file, locks, a folder and a file in it.
         let thread = 3
         let needed = 24 + downloads * (6 + connections)

@@ -1,10 +1,10 @@
-internal import ArgumentParser
+import ArgumentParser
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// Prepares text that may contain secrets for being shown.
 enum Redaction {

@@ -1,5 +1,5 @@
-internal import ResumeMaintenance
-internal import ResumeStore
+import ResumeMaintenance
+import ResumeStore
 
 /// The commands and options that remedy errors of the store.
 extension StoreError.Remedy {

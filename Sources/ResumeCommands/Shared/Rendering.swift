@@ -1,11 +1,11 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// All output formats for the contents of a store.
 ///

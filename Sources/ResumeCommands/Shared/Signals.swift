@@ -1,10 +1,10 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #else
-internal import Dispatch
+import Dispatch
 #endif
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// Turns SIGINT and SIGTERM into cancellation, so that received bytes are recorded and the program exits normally.
 ///

@@ -1,9 +1,9 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
-internal import ResumeFiles
+import ResumeFiles
 
 /// The name under which the file of `get --output -` is delivered if it goes through the store.
 enum StandardOutput {

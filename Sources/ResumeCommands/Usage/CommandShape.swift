@@ -1,8 +1,8 @@
-internal import ArgumentParser
+import ArgumentParser
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
 
 /// The arguments of a command or of several, as the parser describes them.

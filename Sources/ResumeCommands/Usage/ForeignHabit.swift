@@ -1,16 +1,10 @@
-internal import ArgumentParser
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeHTTP
 
 /// Arguments of other programs that would be accepted here, and mean something else.
 enum ForeignHabit {
     /// wget's long options with one dash, which here are `-n` (netrc) and another option.
-    private static let ofWget: WordTable = """
-        -nc: wget's --no-clobber; use --skip-existing
-        -nv: wget's --no-verbose; use --no-progress or --quiet
-        -nd: wget's --no-directories, the default; leave it out
-        -nH: wget's --no-host-directories, the default; leave it out
-        -np: wget's --no-parent, for recursion, which does not exist here
-        """
+    private static let ofWget = WordTable(PackageResources.wget_options_txt)
 
     /// Returns why the arguments are probably not what the user means.
     ///

@@ -1,56 +1,10 @@
 /// Finds the name that was probably meant.
 enum Suggestion {
     /// What to do instead of using options of other programs.
-    static let options: WordTable = """
-        --retry --tries -t: use --retries
-        -r: use --range
-        --max-filesize: use --max-size
-        --dir -d --output-dir: use --directory
-        --out --output-document: use --output
-        --no-check-certificate: use --insecure
-        -m: use --max-time
-        -T --timeout: use --stall-timeout
-        --bind-address: use --interface
-        --inet4-only: use --ipv4
-        --inet6-only: use --ipv6
-        --ca-certificate: use --cacert
-        --split --num-connections --max-connection-per-server: use --connections
-        --max-concurrent-downloads --parallel -Z --jobs: use --max-concurrent
-        --max-download-limit --speed: use --limit-rate
-        --content-disposition: use --remote-header-name
-        --no-clobber: use --skip-existing
-        --wait: use --per-host
-        --write-out: use --json
-        --head --spider: use verify --remote
-        --oauth2-bearer: use -H 'Authorization: Bearer TOKEN', or --auth-command
-        --noproxy --no-proxy: use the variable no_proxy
-        -w: use --json for curl's -w, and --per-host 1 for wget's
-        --token: use -H 'Authorization: Bearer TOKEN'
-        -I: use verify --remote, or curl -I for the header
-        -b: use '&' or systemd-run for the background
-        --background: use '&' or systemd-run
-        --md5: use md5sum on the file; only SHA-256 and SHA-512 are compared
-        -# --progress-bar: leave it out: progress is shown in a terminal
-        -N --timestamping: leave it out: a file is fetched again only if it has changed
-        -R --remote-time: there is none: a file has the time of its download
-        --compressed: there is none: a file is stored as the server sends it (see --accept-encoding)
-        -X --request: there is none: only GET can be resumed
-        """
+    static let options = WordTable(PackageResources.foreign_options_txt)
 
     /// The commands here for words of other programs.
-    static let commands: WordTable = """
-        download fetch: get
-        continue start: resume
-        status ps queue: jobs
-        rm delete remove: purge
-        clean cleanup: gc
-        du df usage: stats
-        limit: set
-        check: verify
-        import: adopt
-        version: --version
-        info: show
-        """
+    static let commands = WordTable(PackageResources.foreign_commands_txt)
 
     /// Finds the name that is most similar to a text.
     ///

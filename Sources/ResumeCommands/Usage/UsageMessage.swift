@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import ResumeHTTP
+import ArgumentParser
+import ResumeHTTP
 
 /// Corrects messages of the argument parser about names that do not exist.
 enum UsageMessage {

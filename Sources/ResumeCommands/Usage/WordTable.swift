@@ -1,9 +1,9 @@
-/// Texts about words, written as lines such as `word other: text`.
-struct WordTable: ExpressibleByStringLiteral {
+/// Texts about words, from a file with lines such as `word other: text`.
+struct WordTable {
     private var texts: [String: String] = [:]
 
-    init(stringLiteral lines: String) {
-        for line in lines.split(separator: "\n") {
+    init(_ file: [UInt8]) {
+        for line in String(decoding: file, as: UTF8.self).split(separator: "\n") {
             let words = line.prefix { $0 != ":" }
             for word in words.split(separator: " ") {
                 texts[String(word)] = String(line.dropFirst(words.count + ": ".count))

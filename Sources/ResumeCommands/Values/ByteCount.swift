@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// A number of bytes: `500k`, `10MB`, `1.5GiB`, `0`.
 struct ByteCount: Equatable, TypedValue {

@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// A pattern with `*` and `?`, for `--match`.
 struct Glob: ExpressibleByArgument {

@@ -1,5 +1,5 @@
-internal import HTTPTypes
-internal import ResumeHTTP
+import HTTPTypes
+import ResumeHTTP
 
 /// A header field as people type it.
 enum HeaderLine {

@@ -1,8 +1,8 @@
-internal import ArgumentParser
+import ArgumentParser
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
 
 /// A point in time: RFC 3339, a date, or a time span ago.

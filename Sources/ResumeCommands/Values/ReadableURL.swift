@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// URLs as people read them.
 enum ReadableURL {
@@ -17,12 +17,8 @@ enum ReadableURL {
         let bytes = encoded.split(separator: "%").compactMap { UInt8($0, radix: 16) }
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
-            result += isReadable(scalar) ? String(scalar) : encodedAgain(scalar)
+            result += isReadable(scalar) ? String(scalar) : PercentEncoding.encoded(String(scalar).utf8)
         }
-    }
-
-    private static func encodedAgain(_ scalar: Unicode.Scalar) -> String {
-        String(scalar).utf8.map { "%\(Hexadecimal.text([$0]).uppercased())" }.joined()
     }
 
     private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {

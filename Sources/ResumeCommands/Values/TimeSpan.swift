@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// A time span: `90s`, `15m`, `36h`, `7d`, `1w`, `1d12h`.
 struct TimeSpan: Equatable, TypedValue {

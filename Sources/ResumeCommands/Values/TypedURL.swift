@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// A URL as people type it: without a scheme, or with spaces.
 enum TypedURL {

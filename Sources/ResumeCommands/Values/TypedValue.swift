@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// A value of an option that is typed in a form of its own.
 protocol TypedValue: Sendable {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 /// Files in place, which are read and compared with a digest, without a network.
 extension VerifyCommand {

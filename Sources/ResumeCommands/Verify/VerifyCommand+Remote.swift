@@ -1,7 +1,7 @@
-internal import ArgumentParser
-internal import ResumeDownload
-internal import ResumeHTTP
-internal import ResumeStore
+import ArgumentParser
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
 
 /// `verify --remote`: compares samples of the stored bytes with the server's files.
 extension VerifyCommand {

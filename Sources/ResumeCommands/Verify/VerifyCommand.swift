@@ -1,9 +1,9 @@
-internal import ArgumentParser
-internal import ResumeDownload
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeMaintenance
-internal import ResumeStore
+import ArgumentParser
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+import ResumeMaintenance
+import ResumeStore
 
 /// The command `resumectl verify`.
 struct VerifyCommand: ContextCommand {

@@ -1,6 +1,6 @@
-internal import HTTPTypes
-internal import ResumeHTTP
-internal import ResumeStore
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
 
 /// Requests for samples, several at a time.
 extension DownloadRun {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
 package import ResumeStore
 

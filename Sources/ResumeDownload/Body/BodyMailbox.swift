@@ -1,6 +1,6 @@
 package import HTTPTypes
-internal import ResumeStore
-internal import Synchronization
+import ResumeStore
+import Synchronization
 
 /// Bytes of a body as a client receives them.
 package protocol BodyPart: Sendable {
@@ -105,6 +105,24 @@ package final class BodyMailbox: Sendable {
         return state.withLock { $0.end != nil || $0.parts.cost < Self.limit }
     }
 
+    /// Adds bytes without passing them on, to the last part if it has room and is not being read.
+    ///
+    /// - Parameters:
+    ///   - extend: Adds them to a part; returns whether it had room.
+    ///   - make: Makes a new part of them.
+    /// - Returns: Whether there is room for more.
+    package func append(extending extend: (any BodyPart) -> Bool, making make: () -> any BodyPart) -> Bool {
+        state.withLock { state in
+            guard state.end == nil else { return true }
+            if let last = state.parts.last(beyondFirst: state.isReading), extend(last) { return true }
+            state.parts.append(make())
+            return state.parts.cost < Self.limit
+        }
+    }
+
+    /// Whether a reader waits that nothing is being passed to: after more was added, ``drain()`` must be called.
+    package var isAwaited: Bool { state.withLock { $0.reader != nil && !$0.isReading } }
+
     /// Calls a closure as soon as there is room, at once if there is.
     package func whenRoom(_ call: @escaping @Sendable () -> Void) {
         let hasRoom = state.withLock { state in
@@ -120,18 +138,14 @@ package final class BodyMailbox: Sendable {
     /// - Parameters:
     ///   - error: Why the response ended early; nil if its framing announced the end.
     ///   - drops: Whether waiting parts are removed. Then a response that ended well counts as ended early.
-    /// - Returns: Whether it is the first one.
-    @discardableResult
-    package func end(with error: (any Error)?, drops: Bool = false) -> Bool {
-        let (isFirst, headWaiter) = state.withLock { state in
+    package func end(with error: (any Error)?, drops: Bool = false) {
+        let headWaiter = state.withLock { state in
             if drops { state.parts = PartQueue() }
-            let isFirst = state.end == nil
             let isWhole = if case .some(nil) = state.end { true } else { false }
-            if isFirst || (drops && isWhole) { state.end = .some(error) }
-            return (isFirst, state.headWaiter.take())
+            if state.end == nil || (drops && isWhole) { state.end = .some(error) }
+            return state.headWaiter.take()
         }
         headWaiter?.resume(throwing: error ?? noHead)
-        return isFirst
     }
 
     // MARK: From one to the other
@@ -205,6 +219,11 @@ private struct PartQueue {
     var isEmpty: Bool { incoming.isEmpty && outgoing.isEmpty }
 
     var first: (any BodyPart)? { outgoing.last ?? incoming.first }
+
+    /// The last one; nil if it is the first one too, and only a later one will do.
+    func last(beyondFirst: Bool) -> (any BodyPart)? {
+        beyondFirst && outgoing.count + incoming.count < 2 ? nil : incoming.last ?? outgoing.first
+    }
 
     mutating func append(_ part: any BodyPart) {
         incoming.append(part)

@@ -1,7 +1,7 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Transfers a body from the network into a segment, with rate limits and stall detection.
 struct BodyPump: Sendable {

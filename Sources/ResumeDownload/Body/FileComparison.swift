@@ -1,6 +1,6 @@
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Compares a file in place with the bytes that arrive.
 final class FileComparison: Sendable {

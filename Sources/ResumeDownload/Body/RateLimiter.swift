@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The schedule of a rate limit: computes how many bytes may have been received by when, without a clock.
 ///

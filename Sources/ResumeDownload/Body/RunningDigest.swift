@@ -1,11 +1,11 @@
 #if os(Linux)
-@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency import Dispatch
 #else
-internal import Dispatch
+import Dispatch
 #endif
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Computes the digest of a file while it is being written, on a separate queue, so that little is left to do at the
 /// end.

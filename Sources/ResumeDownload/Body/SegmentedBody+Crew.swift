@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 extension SegmentedBody {
     /// The concurrent streams of a download and their common state.

@@ -1,6 +1,6 @@
-internal import HTTPTypes
-internal import ResumeHTTP
-internal import ResumeStore
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
 
 /// Fetches the missing ranges over several connections: with the body of the first response and with further requests
 /// for other ranges of the same representation.

@@ -1,6 +1,6 @@
 public import HTTPTypes
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// The body of a response as an asynchronous sequence of parts, such as that of another HTTP client.
 ///

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Cancels a body that delivers too few bytes for too long.
 ///

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Calls closures periodically, with one task and one timer for all downloads of the process.
 ///

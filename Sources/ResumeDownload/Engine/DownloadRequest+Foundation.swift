@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 public import ResumeHTTP
-internal import ResumeStore
+import ResumeStore
 
 extension URL {
     /// The path of a file URL.

@@ -65,9 +65,12 @@ public struct DownloadRequest: Sendable {
     ///
     /// Returns nil if there are none. An error that it throws ends the download.
     public var refresh: (@Sendable (AuthorizationChallenge) async throws -> RefreshedRequest?)?
+    /// Returns the value of `Authorization` for the URL of a request without one, such as after a redirect, and for the
+    /// `user:password` that are known for it; nil if these suffice.
+    package var authorization: (@Sendable (DownloadURL, _ credentials: String?) -> String?)?
     /// Called before each request, including redirects, to decide whether it is permitted; nil permits all.
     ///
-    /// It sees host names, which may resolve to any address; `AsyncHTTPTransport` can check those as well. No
+    /// It sees host names, which may resolve to any address; `CurlTransport` can check those as well. No
     /// connection is made to a URL that it forbids.
     public var permits: (@Sendable (DownloadURL) -> Bool)?
     /// The maximum number of concurrent connections for the file, each fetching a different part; up to 16.
@@ -90,6 +93,7 @@ public struct DownloadRequest: Sendable {
     var identityFields: HTTPFields {
         var fields = headerFields
         fields[.acceptEncoding] = acceptEncoding
+        if let given, let name = HTTPField.Name("resumectl-given") { fields[name] = given }
         return fields
     }
     /// The part of the request that decides which bytes are sent, and who may have them.
@@ -139,6 +143,8 @@ public struct DownloadRequest: Sendable {
     /// Called with the length of a small file when it no longer needs a connection, before it is delivered together
     /// with others.
     package var onReceived: (@Sendable (Int64) -> Void)?
+    /// A digest of what else the user gives to servers, such as cookies; a part of the identity that is not sent.
+    package var given: String?
     /// What a job needs beside the request, and does not store; named as what is asked for again.
     package var needs: [String] = []
     /// The reason for cancelling the task; nil if the task belongs to the caller.

@@ -1,8 +1,8 @@
-internal import HTTPTypes
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import HTTPTypes
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// The body of a response, over one connection or several.
 extension DownloadRun {

@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 extension DownloadRun {
     /// Verifies the bytes that were stored before this run; if some are damaged, they are requested again.

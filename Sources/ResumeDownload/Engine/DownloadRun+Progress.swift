@@ -1,6 +1,6 @@
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 extension DownloadRun {
     /// How often progress is reported.

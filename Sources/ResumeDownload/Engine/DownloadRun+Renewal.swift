@@ -1,6 +1,6 @@
-internal import HTTPTypes
-internal import ResumeHTTP
-internal import ResumeStore
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
 
 /// Responses that ask for credentials or for a URL that is still valid.
 extension DownloadRun {

@@ -1,7 +1,7 @@
-internal import HTTPTypes
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
+import HTTPTypes
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
 
 extension DownloadRun {
     /// Sends the request of a plan, after a HEAD request if the caller wants one.
@@ -125,7 +125,9 @@ extension DownloadRun {
             let message = message(for: plan, method: method, at: redirection)
             let response: TransportResponse
             do {
-                response = try await transport.send(message, timeout: request.boundedStallTimeout)
+                response = try await CookieJar.$current.withValue(cookies) {
+                    try await transport.send(message, timeout: request.boundedStallTimeout)
+                }
             } catch let error as TransportError where error.code == .tls {
                 guard try await transfer.hasTrusted(redirection.url.origin) else { throw error }
                 throw RequestOutcome.retry(.certificateChanged(error), afterSeconds: nil, status: nil)
@@ -151,8 +153,11 @@ extension DownloadRun {
         var fields = redirection.permitted(request.headerFields, secret: request.secretHeaderFields)
         if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
         if fields[.accept] == nil { fields[.accept] = "*/*" }
-        if redirection.isAtFirstOrigin, fields[.authorization] == nil, let credentials = request.url.credentials {
-            fields[.authorization] = DownloadURL.basicAuthorization(credentials)
+        // A server may name a user and password for the place on it that it redirects to.
+        let credentials = redirection.isAtFirstOrigin ? url.credentials ?? request.url.credentials : nil
+        if fields[.authorization] == nil {
+            fields[.authorization] =
+                request.authorization?(url, credentials) ?? credentials.map(DownloadURL.basicAuthorization)
         }
         for name in Plan.ownedFieldNames { fields[name] = nil }
         for field in plan.fields { fields.append(field) }

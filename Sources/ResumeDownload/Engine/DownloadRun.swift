@@ -1,6 +1,6 @@
-internal import HTTPTypes
-internal import ResumeHTTP
-internal import ResumeStore
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
 
 /// A download for which this process holds the lease, from the first request to the delivery.
 ///
@@ -16,6 +16,8 @@ struct DownloadRun {
     let names: NameGuard
     let metrics: DownloadMetrics
     let onEvent: DownloadEvent.Listener
+    /// The cookies that servers set, for all requests of the run.
+    let cookies = CookieJar()
 
     var reused: Int64 = 0
     var fetched: Int64 = 0

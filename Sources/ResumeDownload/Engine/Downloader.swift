@@ -2,8 +2,8 @@
 #error("ResumeDownload needs the trait 'Engine' of the package resume-store, which is enabled by default")
 #endif
 public import Logging
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 @_exported public import ResumeStore
 
 /// Downloads files through a store: consults it before each request, resumes where possible, otherwise restarts and
@@ -13,7 +13,7 @@ internal import ResumeHTTP
 /// `docs/observability.md` lists the names.
 ///
 /// ```swift
-/// let downloader = Downloader(store: store, transport: AsyncHTTPTransport())
+/// let downloader = Downloader(store: store, transport: CurlTransport())
 /// let result = try await downloader.download(DownloadRequest(url, to: "image.iso"))
 /// ```
 public struct Downloader: Sendable {

@@ -1,8 +1,8 @@
-internal import HTTPTypes
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import HTTPTypes
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// Decides what a download does about the file at its destination, and compares that with what the server sends.
 final class NameGuard: Sendable {

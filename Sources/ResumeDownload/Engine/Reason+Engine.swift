@@ -1,6 +1,6 @@
 package import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeStore
+import Synchronization
 
 extension Reason {
     static func renewedToHTTP(_ url: DownloadURL) -> Reason {

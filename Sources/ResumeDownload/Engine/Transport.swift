@@ -1,6 +1,6 @@
 public import HTTPTypes
 package import ResumeHTTP
-internal import Synchronization
+import Synchronization
 
 /// The HTTP client that the engine uses: it sends a request and returns a head and a stream of bytes.
 ///
@@ -79,16 +79,6 @@ extension TransportError {
 
     /// The error for a request after the end of the transport.
     package static let isShutDown = TransportError(.invalidRequest, "the transport has been shut down")
-}
-
-extension HTTPResponse {
-    /// Makes the head of another client's response; fields that HTTP does not permit are left out.
-    package init(code: Int, phrase: String = "", fields: some Sequence<(String, String)>) {
-        self.init(status: .init(code: (100...999).contains(code) ? code : 999, reasonPhrase: phrase))
-        for (name, value) in fields {
-            if let name = HTTPField.Name(name) { headerFields.append(HTTPField(name: name, value: value)) }
-        }
-    }
 }
 
 extension DownloadURL {

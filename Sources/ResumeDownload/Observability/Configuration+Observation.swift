@@ -1,5 +1,5 @@
 public import Logging
-internal import ResumeHTTP
+import ResumeHTTP
 public import ResumeStore
 
 extension DownloadStore.Configuration {

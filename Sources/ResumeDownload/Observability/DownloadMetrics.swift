@@ -1,5 +1,5 @@
-internal import Metrics
-internal import ResumeHTTP
+import Metrics
+import ResumeHTTP
 
 /// The metrics of downloads and of the store, reported through swift-metrics.
 ///

@@ -1,8 +1,8 @@
-internal import Logging
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
-internal import Tracing
+import Logging
+import ResumeHTTP
+import ResumeStore
+import Synchronization
+import Tracing
 
 /// Reports a download to the program's logger, metrics and tracer.
 ///
@@ -80,7 +80,7 @@ struct DownloadObserver: Sendable {
         span.attributes["resume_store.key"] = key
         do {
             let result = try await InstrumentationContext.$current.withValue(span.context) {
-                try await download(TracedTransport(transport, origin: url.origin))
+                try await download(TracedTransport(transport: transport, origin: url.origin))
             }
             span.attributes["resume_store.bytes.total"] = result.totalBytes
             span.attributes["resume_store.bytes.reused"] = result.reusedBytes

@@ -1,21 +1,16 @@
-internal import HTTPTypes
-internal import ResumeHTTP
-internal import Synchronization
-internal import Tracing
+import HTTPTypes
+import ResumeHTTP
+import Synchronization
+import Tracing
 
 /// A transport that creates a span for each request, from the request to the end of the response's body.
 ///
 /// The names of attributes follow OpenTelemetry's conventions for
 /// [HTTP clients](https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
 struct TracedTransport: Transport {
-    private let transport: any Transport
+    let transport: any Transport
     /// The only origin to which the trace context is sent, since its contents belong to the caller, like credentials.
-    private let origin: String
-
-    init(_ transport: any Transport, origin: String) {
-        self.transport = transport
-        self.origin = origin
-    }
+    let origin: String
 
     var permitsSomeAddressesOnly: Bool { transport.permitsSomeAddressesOnly }
 

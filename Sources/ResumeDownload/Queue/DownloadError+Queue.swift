@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 package import ResumeStore
 
 extension DownloadError {

@@ -1,5 +1,5 @@
 public import ResumeHTTP
-internal import ResumeStore
+import ResumeStore
 
 /// Pausing, cancelling, limits, and the report.
 extension DownloadQueue {

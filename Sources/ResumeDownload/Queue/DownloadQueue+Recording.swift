@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// Keeping the rows in the store up to date with the state.
 extension DownloadQueue {

@@ -1,6 +1,6 @@
-internal import HTTPTypes
-internal import ResumeHTTP
-internal import ResumeStore
+import HTTPTypes
+import ResumeHTTP
+import ResumeStore
 
 /// Adding requests.
 extension DownloadQueue {

@@ -1,4 +1,4 @@
-internal import ResumeStore
+import ResumeStore
 
 /// Restoring the downloads of an earlier process.
 extension DownloadQueue {

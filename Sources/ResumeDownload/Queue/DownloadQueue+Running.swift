@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// Performs the actions of the state machine. Rows are written before the runs that they describe are started.
 extension DownloadQueue {

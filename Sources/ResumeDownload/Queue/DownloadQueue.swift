@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// A queue of downloads in one store: runs a fixed number at a time, newest first, and each resource only once.
 ///

@@ -1,4 +1,4 @@
-internal import ResumeStore
+import ResumeStore
 
 /// Files that exist at the destination and are kept.
 extension Downloader {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The event listeners of one download in a queue, and its latest progress.
 final class Listeners: Sendable {

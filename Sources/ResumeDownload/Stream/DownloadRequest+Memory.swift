@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// Downloads that store nothing.
 extension DownloadRequest {

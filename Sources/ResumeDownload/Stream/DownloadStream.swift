@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// The bytes of a running download, from any offset on, and random access to the bytes received so far.
 ///

@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeStore
+import ResumeHTTP
+import ResumeStore
 
 /// The position of a reader of a ``DownloadStream``, which decides what it may read next.
 struct StreamCursor: Sendable {

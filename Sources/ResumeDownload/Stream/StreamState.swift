@@ -1,7 +1,7 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeStore
-internal import Synchronization
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
 
 /// The state that the readers of a ``DownloadStream`` share with its download.
 final class StreamState: Sendable {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// The events of a download, in order, for one reader.
 ///

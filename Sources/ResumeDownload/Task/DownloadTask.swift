@@ -1,6 +1,6 @@
-internal import ResumeHTTP
+import ResumeHTTP
 public import ResumeStore
-internal import Synchronization
+import Synchronization
 
 /// A download that can be paused and resumed, similar to `URLSessionDownloadTask`.
 ///

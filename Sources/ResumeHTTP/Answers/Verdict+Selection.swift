@@ -1,4 +1,4 @@
-internal import HTTPTypes
+import HTTPTypes
 
 /// Verdicts for downloads of ranges. Each range is requested separately, since responses to requests for several ranges
 /// differ too much between servers.

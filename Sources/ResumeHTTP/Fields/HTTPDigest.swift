@@ -1,10 +1,10 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
 package import HTTPTypes
-internal import RawStructuredFieldValues
+import RawStructuredFieldValues
 
 /// A digest, and the algorithm that computed it.
 ///

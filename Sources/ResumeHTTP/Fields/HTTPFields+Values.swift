@@ -1,4 +1,4 @@
-internal import HTTPTypes
+import HTTPTypes
 
 extension HTTPFields {
     /// Returns the bytes of a field that may occur only once.

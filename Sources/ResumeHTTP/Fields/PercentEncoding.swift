@@ -1,5 +1,5 @@
 /// Percent-encoded bytes in URLs and fields (RFC 3986, 2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     private static let percent = UInt8(ascii: "%")
 
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
@@ -23,8 +23,10 @@ enum PercentEncoding {
         return bytes
     }
 
-    /// Encodes some bytes, which must include all outside ASCII.
-    static func encoded(_ bytes: some Sequence<UInt8>, where isEncoded: (UInt8) -> Bool) -> String {
+    /// Encodes some bytes, which must include all outside ASCII; all of them by default.
+    package static func encoded(
+        _ bytes: some Sequence<UInt8>, where isEncoded: (UInt8) -> Bool = { _ in true }
+    ) -> String {
         bytes.reduce(into: "") { text, byte in
             text += isEncoded(byte) ? "%\(Hexadecimal.text([byte]).uppercased())" : String(Unicode.Scalar(byte))
         }

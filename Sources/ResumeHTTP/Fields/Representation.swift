@@ -111,7 +111,7 @@ package struct Representation: Sendable, Hashable {
     ].mapValues { $0.split(separator: " ") }
 
     /// Reads ``contentCoding`` from fields.
-    static func contentCoding(_ fields: HTTPFields) -> String? {
+    package static func contentCoding(_ fields: HTTPFields) -> String? {
         guard fields.contains(.contentEncoding) else { return nil }
         // No real chain of codings is this long; "unknown" stands for one that is refused.
         guard let list = fields.list(.contentEncoding, longest: 4096) else { return "unknown" }

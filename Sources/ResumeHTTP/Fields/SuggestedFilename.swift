@@ -1,4 +1,4 @@
-internal import HTTPTypes
+import HTTPTypes
 
 /// A filename suggested by a server, restricted to a single harmless path component.
 struct SuggestedFilename: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+import HTTPTypes
 
 /// What a response came from: the request as far as it reached the final server, and the final URL.
 ///

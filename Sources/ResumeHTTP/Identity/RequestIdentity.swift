@@ -92,10 +92,7 @@ package struct RequestIdentity: Sendable {
     package static let keySize = 32
 
     /// Creates a random key.
-    package static func newKey() -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<keySize).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    }
+    package static func newKey() -> [UInt8] { (0..<keySize).map { _ in UInt8.random(in: .min ... .max) } }
 
     private static func digest(_ bytes: some Sequence<UInt8>) -> [UInt8] { HTTPDigest(.sha256, of: bytes)?.bytes ?? [] }
 }

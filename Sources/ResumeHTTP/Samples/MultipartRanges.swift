@@ -1,4 +1,4 @@
-internal import HTTPTypes
+import HTTPTypes
 
 /// The body of a response with several ranges.
 ///

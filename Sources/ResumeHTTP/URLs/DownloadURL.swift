@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+import FoundationEssentials
 #else
-internal import Foundation
+import Foundation
 #endif
 
 /// An absolute `http` or `https` URL that can be fetched.
@@ -37,22 +37,33 @@ public struct DownloadURL: Sendable, Hashable {
             let isURL = text[colon...].hasPrefix("://") || !text.contains("@")
             throw isScheme && isURL ? .unsupportedScheme(scheme) : .notAURL
         }
-        guard text.utf8[colon...].starts(with: "://".utf8),
-            let parts = URLComponents(string: PercentEncoding.encodingInvalid(text))
-        else { throw .notAURL }
+        guard text.utf8[colon...].starts(with: "://".utf8) else {
+            // As curl reads it.
+            guard text.utf8[colon...].starts(with: ":/".utf8) else { throw .notAURL }
+            self = try DownloadURL("\(scheme):/\(text[colon...].dropFirst())")
+            return
+        }
+        let authority = text.unicodeScalars[colon...].dropFirst(3).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let place = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
+        guard place.allSatisfy(\.isASCII) else { throw .internationalHost }
+        guard let parts = URLComponents(string: PercentEncoding.encodingInvalid(text)) else { throw .notAURL }
         // An invalid port, or one that is too large, must not be taken for the default port.
-        guard parts.port != nil || !Self.namesPort(text.unicodeScalars[colon...].dropFirst(3)) else { throw .badHost }
-        guard let host = parts.percentEncodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
-            (1..<65536).contains(parts.port ?? 80)
+        guard parts.port != nil || !Self.namesPort(place),
+            // Programs differ in which of two at signs is the one before the host.
+            authority.firstIndex(of: "@") == authority.lastIndex(of: "@"),
+            let host = parts.encodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
+            (1..<65536).contains(parts.port ?? 80),
+            // The limits of DNS; some programs write longer names into fixed buffers.
+            host.utf8.count <= 253, host.utf8.split(separator: UInt8(ascii: ".")).allSatisfy({ $0.count <= 63 })
         else { throw .badHost }
         let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme
         self.host = Self.address(host) ?? host
         port = parts.port ?? defaultPort
-        authority = port == defaultPort ? self.host : "\(self.host):\(port)"
+        self.authority = port == defaultPort ? self.host : "\(self.host):\(port)"
         let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
         userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
-        let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+        let path = Self.withoutDots(parts.percentEncodedPath)
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
         isPlainPath = Self.isPlainPath(requestTarget)
     }
@@ -87,12 +98,29 @@ public struct DownloadURL: Sendable, Hashable {
     /// Whether a text has neither spaces nor control characters.
     private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
 
-    /// Whether a URL, from its authority on, has a text where a port belongs.
-    private static func namesPort(_ text: Substring.UnicodeScalarView) -> Bool {
-        let authority = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // User info, and an address in brackets, may contain colons.
-        let rest = authority.lastIndex { $0 == "@" || $0 == "]" }.map { authority[$0...] } ?? authority
+    /// Whether a host has a text behind it where a port belongs.
+    private static func namesPort(_ place: Substring.UnicodeScalarView) -> Bool {
+        // An address in brackets contains colons.
+        let rest = place.lastIndex(of: "]").map { place[$0...] } ?? place
         return rest.contains(":") && rest.last != ":"
+    }
+
+    /// Removes the segments `.` and `..` of a path (RFC 3986, 5.2.4), as curl and browsers do.
+    private static func withoutDots(_ path: String) -> String {
+        guard zip(path.utf8, path.utf8.dropFirst()).contains(where: { $0 == (0x2F, 0x2E) }) else {
+            return path.isEmpty ? "/" : path
+        }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        var kept: [Substring] = []
+        for segment in segments {
+            if segment == ".." {
+                _ = kept.popLast()
+            } else if segment != "." {
+                kept.append(segment)
+            }
+        }
+        if segments.last == "." || segments.last == ".." { kept.append("") }
+        return "/\(kept.joined(separator: "/"))"
     }
 
     /// The origin: scheme, host and port.

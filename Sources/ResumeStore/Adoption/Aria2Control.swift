@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// The control file of aria2: which pieces of a file are finished.
 ///

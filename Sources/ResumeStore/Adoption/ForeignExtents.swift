@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// Which bytes of a file another program has received, if it has not recorded that.
 enum ForeignExtents {

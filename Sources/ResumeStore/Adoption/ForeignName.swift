@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// What the name of a partial file says about the program that has left it.
 struct ForeignName: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
 
 /// A partial file that another program has left, and which of its bytes that program has received.

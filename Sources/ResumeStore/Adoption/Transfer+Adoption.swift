@@ -1,6 +1,6 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// Takes over bytes that another program has received.
 extension Transfer {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
 
 /// Bytes that are compared with the server's file by samples.

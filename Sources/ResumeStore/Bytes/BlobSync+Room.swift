@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The bytes that may be written before room is made for more.
 extension BlobSync: Receiver {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeSQLite
-internal import Synchronization
+import ResumeFiles
+import ResumeSQLite
+import Synchronization
 
 /// Flushes a blob to disk while it is being written, and records how many bytes are durable.
 ///

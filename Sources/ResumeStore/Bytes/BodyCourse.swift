@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// Decides which bytes of a response body are skipped, compared, written or refused.
 ///

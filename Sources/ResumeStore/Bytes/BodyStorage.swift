@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// The storage of received bytes: a file or memory.
 protocol BodyStorage: AnyObject, Sendable {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeSQLite
 
 /// Compares bytes that were stored before this transfer with their checksums.
 ///

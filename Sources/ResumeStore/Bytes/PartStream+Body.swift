@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import Synchronization
+import ResumeFiles
+import ResumeHTTP
+import Synchronization
 
 /// Compares the body of a response with the blob and writes the rest.
 extension PartStream {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// One stream into a blob: writes bytes on the thread that received them, and records them on another one.
 ///

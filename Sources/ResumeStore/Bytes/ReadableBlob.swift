@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// The blob of a transfer, which any thread can read while it is being written.
 ///

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// The bytes of an entry that the disk can be trusted to have.
 struct Trusted {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 /// A file that no row refers to, and its size on disk.
 package typealias OrphanedBlob = (name: BlobName, bytes: Int64)

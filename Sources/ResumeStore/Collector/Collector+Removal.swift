@@ -1,6 +1,6 @@
-internal import ResumeFiles
+import ResumeFiles
 public import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 extension DownloadStore {
     /// Removes entries that the caller chooses.

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 /// Rows without files, and those of files that the server does not have any more.
 extension Removal {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 extension DownloadStore {
     /// Removes expired entries, then the least recently used ones until the store fits its size limit, then files

@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeHTTP
+import ResumeSQLite
 
 /// An entry that the collector may remove.
 struct Candidate: Sendable {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeSQLite
 
 /// The totals that the store records, and the rows that they are the sums of.
 extension DownloadStore {

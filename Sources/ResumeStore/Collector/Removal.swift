@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 /// The removal of entries by a collection or a purge.
 struct Removal {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 
 /// Creates rows for small downloads that take long.
 final class BriefWatch: Sendable {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeSQLite
-internal import Synchronization
+import ResumeFiles
+import ResumeSQLite
+import Synchronization
 
 /// Delivers small files together.
 ///

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// A file in place, compared with received bytes.
 extension Destination {

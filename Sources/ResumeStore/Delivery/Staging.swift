@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// The steps of a delivery on the file system.
 struct Staging: Sendable {

@@ -1,7 +1,7 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
-internal import Synchronization
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
+import Synchronization
 
 /// Small downloads, most of which are complete and delivered before a row in the database would be useful.
 ///

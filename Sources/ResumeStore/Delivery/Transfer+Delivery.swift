@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 extension Transfer {
     /// Syncs all bytes and records that they are complete: after this, no crash makes another request necessary.

@@ -1,4 +1,4 @@
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// The names of entries and jobs in the order of an index.
 extension Connection {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeSQLite
 
 extension DownloadStore {
     /// Returns the names of entries or jobs that begin with some text, for a shell that completes a word.

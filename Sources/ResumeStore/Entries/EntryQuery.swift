@@ -1,4 +1,4 @@
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// Which entries of a store are visited, and in which order.
 package struct EntryQuery: Sendable, Hashable {

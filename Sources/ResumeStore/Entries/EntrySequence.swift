@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeSQLite
 public import ResumeHTTP
 

@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// Errors of transfers that are thrown in several places.
 extension StoreError {

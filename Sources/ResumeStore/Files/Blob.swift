@@ -1,4 +1,5 @@
 package import ResumeFiles
+import ResumeHTTP
 
 /// The name of a blob: a path relative to the store, in one of two fixed formats.
 ///
@@ -15,12 +16,7 @@ package struct BlobName: Sendable, Hashable {
 
     /// Creates a random name.
     init(in folder: String? = nil) {
-        var generator = SystemRandomNumberGenerator()
-        let words = [generator.next(), generator.next()].map { word in
-            let digits = String(word as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }
-        fileName = words.joined()
+        fileName = Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) })
         self.folder = folder
     }
 

@@ -1,6 +1,6 @@
 package import ResumeFiles
-internal import ResumeHTTP
-internal import Synchronization
+import ResumeHTTP
+import Synchronization
 
 /// The folders in which this process creates blobs.
 ///

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
 
 /// A file as it was delivered, by which a later run recognizes it.

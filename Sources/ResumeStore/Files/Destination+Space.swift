@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 extension Destination {
     /// Files up to this length are not checked, since that would take longer than it saves.

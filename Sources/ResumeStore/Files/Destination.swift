@@ -1,6 +1,6 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import Synchronization
+import Synchronization
 
 extension DownloadStore {
     /// The destination file of a download.

@@ -1,6 +1,6 @@
 #if DEBUG
-internal import ResumeFiles
-internal import Synchronization
+import ResumeFiles
+import Synchronization
 #endif
 
 /// A point between two steps at which tests can kill the process, to check what the next process finds.

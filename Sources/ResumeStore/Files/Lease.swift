@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import Synchronization
+import ResumeFiles
+import ResumeHTTP
+import Synchronization
 
 /// A kernel lock on the byte with an entry's ID as its offset, released with this object or when its process ends.
 package final class Lease: Sendable {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// A kernel lock that indicates that a store is open.
 ///

@@ -1,6 +1,6 @@
 package import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeHTTP
+import ResumeSQLite
 
 /// Checks before SQLite opens a file of the store, or anything is written to one.
 extension StoreFolder {

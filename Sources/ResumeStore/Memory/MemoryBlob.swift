@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import Synchronization
+import ResumeHTTP
+import Synchronization
 
 /// The received bytes of one download in memory, from offset 0 without gaps.
 ///

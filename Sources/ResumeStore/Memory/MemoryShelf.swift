@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// An entry of a store in memory, with its bytes.
 struct MemoryHeld: Sendable {

@@ -1,5 +1,5 @@
 package import ResumeHTTP
-internal import Synchronization
+import Synchronization
 
 /// The bytes of one download on their way to a reader, of which only the last ones are in memory.
 ///

@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 package import ResumeSQLite
 
 /// Identifies the part of a download that a writer works on.

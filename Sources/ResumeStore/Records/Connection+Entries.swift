@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 package import ResumeSQLite
 
 /// Reads and writes the rows of `download` and `chunk`. The totals are updated in the same transaction as the rows that

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 package import ResumeSQLite
 
 /// The rows of `queue` and `queued`.

@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeHTTP
+import ResumeSQLite
 
 /// The request that an entry's bytes were fetched with, as stored hashes.
 struct Requester: Sendable, Hashable {

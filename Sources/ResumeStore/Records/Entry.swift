@@ -171,14 +171,6 @@ extension DownloadStore {
         public var bytes: Int64
         /// The destination of the job of `resumectl` that has to start over after a removal; nil if there is none.
         package var jobDestination: String?
-
-        package init(key: String, at: Int64, kind: Kind, reason: Reason, bytes: Int64) {
-            self.key = key
-            self.at = at
-            self.kind = kind
-            self.reason = reason
-            self.bytes = bytes
-        }
     }
 
     /// The totals of a store, which are available without scanning it.

@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// A reason as a single text: its code, a colon, and its explanation.
 extension Reason {

@@ -1,5 +1,5 @@
-internal import HTTPTypes
-internal import ResumeHTTP
+import HTTPTypes
+import ResumeHTTP
 
 /// The ``RequestClient`` of a fetch, whose bodies come from the caller's HTTP client.
 struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Sequence<UInt8> {

@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import ResumeFiles
 package import ResumeHTTP
-internal import Synchronization
+import Synchronization
 
 /// What the downloads of a run share about each origin, and about URLs that ask to wait for themselves alone.
 package final class OriginPaces: Sendable {

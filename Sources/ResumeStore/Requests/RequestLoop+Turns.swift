@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// Waits for the origin, which all downloads of a run share.
 extension RequestLoop {

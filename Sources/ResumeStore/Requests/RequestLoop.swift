@@ -1,4 +1,4 @@
-internal import HTTPTypes
+import HTTPTypes
 package import ResumeFiles
 package import ResumeHTTP
 

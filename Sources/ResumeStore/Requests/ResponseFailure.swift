@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
 
 /// Why a request failed, according to the server's response.

@@ -1,7 +1,7 @@
 package import HTTPTypes
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// What is remembered of responses that brought no bytes of the stored file.
 extension Transfer {

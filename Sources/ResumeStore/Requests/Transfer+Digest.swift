@@ -1,6 +1,6 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// Bytes that only a digest of the caller proves.
 extension Transfer {

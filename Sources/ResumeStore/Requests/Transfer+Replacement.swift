@@ -1,7 +1,7 @@
 package import HTTPTypes
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 /// Stored bytes that another representation may replace.
 extension Transfer {

@@ -1,6 +1,6 @@
 package import HTTPTypes
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// What the stored bytes and the responses come from.
 extension Transfer {

@@ -1,5 +1,5 @@
-internal import ResumeSQLite
-internal import Synchronization
+import ResumeSQLite
+import Synchronization
 
 /// Copies the write-ahead log to the database, never at the same time as a writer.
 ///

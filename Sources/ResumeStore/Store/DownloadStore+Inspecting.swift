@@ -1,6 +1,6 @@
 package import ResumeFiles
 public import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 extension DownloadStore {
     /// Returns the last events of a download, oldest first.

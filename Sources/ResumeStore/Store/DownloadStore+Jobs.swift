@@ -1,6 +1,6 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// The jobs of the command line in a store, which several processes may work on.
 ///

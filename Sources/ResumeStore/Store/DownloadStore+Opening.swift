@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeSQLite
 
 extension DownloadStore {
     /// The application ID of the database: "RSUM".

@@ -1,6 +1,6 @@
 package import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// The exclusive right to use a queue: a kernel lock, released with this object or when its process ends.
 package final class QueueLease: Sendable {

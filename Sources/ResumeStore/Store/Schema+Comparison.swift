@@ -1,6 +1,6 @@
-internal import ResumeMigrations
+import ResumeMigrations
 package import ResumeSQLite
-internal import Synchronization
+import Synchronization
 
 /// The SQL texts of all objects in a database, to be compared with those that the migrations create.
 ///

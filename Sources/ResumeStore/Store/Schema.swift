@@ -1,4 +1,4 @@
-internal import ResumeMigrations
+import ResumeMigrations
 package import ResumeSQLite
 
 /// Checks that a database belongs to a store and has the expected schema, and migrates it.

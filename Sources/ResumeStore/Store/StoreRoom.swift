@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// A download that is being received.
 protocol Receiver: AnyObject, Sendable {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeSQLite
 
 /// The queue of one transfer, whose thread may block.
 ///

@@ -1,5 +1,5 @@
-internal import HTTPTypes
-internal import ResumeHTTP
+import HTTPTypes
+import ResumeHTTP
 
 /// The caller of a download, and the conditions under which it resumes.
 struct Caller: Sendable {

@@ -1,7 +1,7 @@
 public import HTTPTypes
-internal import ResumeFiles
+import ResumeFiles
 public import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 extension DownloadStore {
     /// Opens a download: takes its lease, and checks which of its stored bytes can be relied on.

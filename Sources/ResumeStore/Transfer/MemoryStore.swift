@@ -1,6 +1,6 @@
 public import HTTPTypes
 public import ResumeHTTP
-internal import Synchronization
+import Synchronization
 
 /// A store of partial downloads in memory, for small media that should not be written to disk.
 ///

@@ -1,5 +1,5 @@
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 extension ResumeData {
     /// Creates resume data from an entry, or from its current state in a transfer; nil if the next request could not be

@@ -1,6 +1,6 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 /// Records whom the stored bytes were fetched for, and decides who may use them.
 extension Transfer {

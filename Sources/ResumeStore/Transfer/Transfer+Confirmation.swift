@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// Compares stored bytes with their checksums before they leave the store.
 extension Transfer {

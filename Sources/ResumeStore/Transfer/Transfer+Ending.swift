@@ -1,5 +1,5 @@
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeHTTP
+import ResumeSQLite
 
 /// How a body and a transfer end.
 extension Transfer {

@@ -1,5 +1,5 @@
-internal import ResumeFiles
-internal import ResumeHTTP
+import ResumeFiles
+import ResumeHTTP
 
 /// What differs between transfers of a store on disk and of one in memory.
 extension Transfer {

@@ -1,6 +1,6 @@
-internal import ResumeFiles
-internal import ResumeHTTP
-internal import ResumeSQLite
+import ResumeFiles
+import ResumeHTTP
+import ResumeSQLite
 
 extension Transfer {
     /// Moves the received bytes from a store in memory to one on disk, and ends this transfer.

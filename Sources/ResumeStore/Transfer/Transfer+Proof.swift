@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 /// Whether the stored bytes are known to belong to one representation.
 extension Transfer {

@@ -1,7 +1,7 @@
-internal import HTTPTypes
-internal import ResumeFiles
+import HTTPTypes
+import ResumeFiles
 public import ResumeHTTP
-internal import ResumeSQLite
+import ResumeSQLite
 
 extension Transfer {
     /// Gives the entry a new representation and a new, empty blob; the old blob is removed after the commit.

@@ -1,7 +1,7 @@
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
-internal import Synchronization
+import ResumeSQLite
+import Synchronization
 
 /// Receives several streams in parallel, each at a different offset.
 ///

@@ -1,8 +1,8 @@
 package import HTTPTypes
-internal import ResumeFiles
+import ResumeFiles
 package import ResumeHTTP
-internal import ResumeSQLite
-internal import Synchronization
+import ResumeSQLite
+import Synchronization
 
 /// One download that this process has exclusive use of, on disk or in memory: plans requests, judges responses, receives
 /// bytes, delivers the file.

@@ -1,5 +1,5 @@
 import Foundation
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
@@ -11,7 +11,7 @@ struct MediaLibrary: Sendable {
     private let folder: String
     private let origin: String
     private let store: DownloadStore
-    private let transport: AsyncHTTPTransport
+    private let transport: CurlTransport
     private let queue: DownloadQueue
 
     /// Opens the library and resumes the downloads of an earlier run.
@@ -27,7 +27,7 @@ struct MediaLibrary: Sendable {
         onFinish: @escaping @Sendable (String, Result<DownloadResult, any Error>) -> Void
     ) async throws -> MediaLibrary {
         let store = try await DownloadStore.open(at: "\(folder)/.partial")
-        let transport = AsyncHTTPTransport()
+        let transport = CurlTransport()
         let queue = try await DownloadQueue.open(
             Downloader(store: store, transport: transport),
             configuration: .init(maximumRunning: 2, onFinish: onFinish))
@@ -61,7 +61,7 @@ struct MediaLibrary: Sendable {
     /// Closes the library; unfinished downloads continue when it is opened again.
     func close() async throws {
         await queue.close()
-        try await transport.shutdown()
+        await transport.shutdown()
         await store.close()
     }
 

@@ -1,5 +1,5 @@
 import Foundation
-import ResumeAsyncHTTP
+import ResumeCurl
 import ResumeDownload
 import ResumeStore
 
@@ -45,7 +45,7 @@ struct PresignedObjects {
 
     private static func download(_ request: DownloadRequest) async throws {
         let store = try await DownloadStore.open(at: "\(request.destination).partial")
-        let transport = AsyncHTTPTransport()
+        let transport = CurlTransport()
         let downloader = Downloader(store: store, transport: transport)
         let result: Result<DownloadResult, any Error>
         do {
@@ -53,7 +53,7 @@ struct PresignedObjects {
         } catch {
             result = .failure(error)
         }
-        try await transport.shutdown()
+        await transport.shutdown()
         await store.close()
         let file = try result.get()
         print("\(file.path): fetched \(file.fetchedBytes) bytes, reused \(file.reusedBytes) bytes")

@@ -1,5 +1,5 @@
 public import ResumeHTTP
-internal import ResumeStore
+import ResumeStore
 
 extension DownloadQueue {
     /// A snapshot of a queue: what runs, waits or is paused, and the progress of each download.

@@ -1,4 +1,4 @@
-internal import ResumeHTTP
+import ResumeHTTP
 
 // Starting and ending runs.
 extension QueueState {

@@ -1,4 +1,4 @@
-internal import ResumeFiles
+import ResumeFiles
 
 /// Decides which addresses belong to the public Internet.
 ///
@@ -26,12 +26,21 @@ package enum PublicAddress {
 
     /// Whether an address lies in one of some networks, which have the same version.
     private static func isIn(_ networks: String, _ address: [UInt8]) -> Bool {
-        networks.split(separator: " ").contains { text in
-            let parts = text.split(separator: "/").map(String.init)
-            guard let network = bytes(of: parts[0]), let length = Int(parts[1]) else { return false }
-            return (0..<length).allSatisfy { (network[$0 / 8] ^ address[$0 / 8]) & (0x80 >> UInt8($0 % 8)) == 0 }
-        }
+        networks.split(separator: " ").contains { contains(String($0), address) }
     }
+
+    /// Whether a network, such as `10.0.0.0/8`, or an address contains an address.
+    static func contains(_ network: String, _ address: [UInt8]) -> Bool {
+        let parts = network.split(separator: "/", maxSplits: 1).map(String.init)
+        let most = address.count * 8
+        guard let start = parts.first.flatMap(bytes), start.count == address.count,
+            let length = parts.count == 1 ? most : Int(parts[1]), 0...most ~= length
+        else { return false }
+        return (0..<length).allSatisfy { (start[$0 / 8] ^ address[$0 / 8]) & (0x80 >> UInt8($0 % 8)) == 0 }
+    }
+
+    /// Whether a text is a numeric IPv4 or IPv6 address.
+    package static func isAddress(_ text: String) -> Bool { bytes(of: text) != nil }
 
     /// Returns the 4 or 16 bytes of a numeric address; nil if it is invalid.
     static func bytes(of address: String) -> [UInt8]? {
@@ -40,6 +49,14 @@ package enum PublicAddress {
             if unsafe inet_pton(family, address, &bytes) == 1 { return bytes }
         }
         return nil
+    }
+
+    /// Returns the numeric address of a socket; nil unless it is an IPv4 or IPv6 address.
+    static func text(of address: UnsafePointer<sockaddr>) -> String? {
+        // After the family and the port, and with IPv6 after the flow label.
+        let place = Int32(unsafe address.pointee.sa_family) == AF_INET ? 4..<8 : 8..<24
+        guard [AF_INET, AF_INET6].contains(Int32(unsafe address.pointee.sa_family)) else { return nil }
+        return text(of: unsafe Array(UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]))
     }
 
     /// Returns a numeric address; nil unless there are 4 or 16 bytes.

@@ -1,0 +1,47 @@
+import ResumeCurl
+import ResumeFiles
+import ResumeHTTP
+
+extension ConnectionOptions {
+    /// Returns the configuration of a transport with these options, and the variables that curl also reads.
+    ///
+    /// - Throws: ``CommandFailure`` if a file or a proxy cannot be used.
+    func configuration(_ environment: [String: String]) throws -> CurlTransport.Configuration {
+        let files = [cacert, certificate?.file].compactMap(\.self)
+        if let file = files.first(where: { !CurlTransport.hasCertificates(at: $0) }) {
+            throw CommandFailure(.notFound, "\(Printable.escaped(file)) contains no certificates in PEM format")
+        }
+        if let proxy, !proxy.isEmpty, ProxySettings.proxy(proxy) == nil {
+            throw CommandFailure(.usage, "\(ProxySettings.problem(of: "--proxy"))")
+        }
+        var variables = environment.filter { !$0.value.isEmpty }
+        if let proxy {
+            for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+                variables[name] = proxy
+            }
+        }
+        var configuration = CurlTransport.Configuration(
+            trustedCertificates: cacert ?? variables["SSL_CERT_FILE"], proxies: ProxySettings(environment: variables))
+        if cacert == nil { configuration.trustedCertificateFolder = variables["SSL_CERT_DIR"] }
+        configuration.clientCertificate = certificate
+        configuration.newestTLS = tlsMax
+        configuration.permitsOldTLS = usesOldTLS
+        configuration.authentication = usesDigest ? .digest : usesAnyMethod ? .any : .basic
+        configuration.verifiesServers = !insecure
+        configuration.addresses = choice
+        configuration.localInterface = localInterface
+        return configuration
+    }
+
+    /// The certificate of --cert, whose password follows a colon; a backslash comes before colons in the name.
+    var certificate: ClientCertificate? {
+        cert.map { text in
+            let isName = unsafe access(text, F_OK) == 0
+            let parts = isName ? nil : text.wholeMatch(of: /((?:\\.|[^:\\])*)(?::(.*))?/)
+            let file = parts.map { $0.1.replacing(/\\(.)/) { $0.1 } }
+            // Without a password, OpenSSL would ask for one in the terminal.
+            return ClientCertificate(
+                file: file.map(String.init) ?? text, keyFile: privateKey, password: String(parts?.2 ?? ""))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import HTTPTypes
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+
+/// The cookies of the user.
+struct CookieOptions: ParsableArguments {
+    /// Cookies as `name=value`; after the validation, also the lines of cookie files, which contain tabs.
+    @Option(
+        name: [.customShort("b", allowingJoined: true), .customLong("cookie")],
+        help: .hidden("Cookies 'name=value' for the URL's origin, or a file of cookies.", "data|file"))
+    var cookies: [String] = []
+
+    @Option(
+        help: .hidden("Read cookies from this file, and write them at the end.", "file"), completion: .file())
+    var cookieJar: String?
+
+    mutating func validate() throws {
+        cookies = try cookies.flatMap { text in
+            // As curl tells them apart; lines were read before.
+            text.contains("=") || text.contains("\t") || text.isEmpty ? [text] : try Self.cookies(in: text)
+        }
+        if let cookieJar, unsafe access(cookieJar, F_OK) == 0 { cookies += try Self.cookies(in: cookieJar) }
+        try require(HTTPField.isValidValue(pairs), "--cookie must not contain control characters")
+    }
+
+    /// Returns the cookies in a file: lines in Netscape's format, or of `Set-Cookie` fields, as `name=value`.
+    private static func cookies(in path: String) throws -> [String] {
+        let bytes: [UInt8]
+        do throws(CommandFailure) {
+            bytes = try InputFile.bytes(of: path)
+        } catch {
+            throw ValidationError("--cookie: \(error.message)")
+        }
+        return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).compactMap { line in
+            // A cookie without a domain must not be sent to any host.
+            if let pair = line.firstMatch(of: /^(?i:set-cookie):\s*([^;\t]*=[^;\t]*)/) { return String(pair.1) }
+            let isComment = line.hasPrefix("#") && !line.hasPrefix("#HttpOnly_")
+            return line.count { $0 == "\t" } >= 5 && !isComment ? String(line) : nil
+        }
+    }
+
+    /// The lines of files.
+    var lines: [String] { cookies.filter { $0.contains("\t") } }
+
+    /// The value of `Cookie`.
+    private var pairs: String { cookies.filter { !$0.isEmpty && !$0.contains("\t") }.joined(separator: "; ") }
+
+    /// The header field of the cookies for the URL's origin; nil if there are none.
+    var field: String? { pairs.isEmpty ? nil : pairs }
+
+    /// Returns the cookies that all downloads share; nil if each has its own.
+    func jar() -> CookieJar? { cookieJar == nil && lines.isEmpty ? nil : CookieJar(lines) }
+
+    /// Writes cookies to the file of --cookie-jar, which only its owner may read.
+    ///
+    /// - Returns: False if that failed.
+    func save(_ jar: CookieJar) -> Bool {
+        guard let cookieJar else { return true }
+        var status = stat()
+        // A device is written to, and a file replaced when the new one is complete.
+        let isFile = unsafe stat(cookieJar, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+        let path = isFile ? "\(cookieJar).\(getpid())" : cookieJar
+        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | (isFile ? O_CREAT | O_EXCL : 0), 0o600)
+        guard descriptor >= 0 else { return false }
+        let lines = ["# Netscape HTTP Cookie File"] + jar.lines
+        let number = CommandContext.put(lines.map { "\($0)\n" }.joined().utf8, to: descriptor)
+        close(descriptor)
+        guard isFile else { return number == 0 }
+        if number == 0, unsafe rename(path, cookieJar) == 0 { return true }
+        _ = unsafe unlink(path)
+        return false
+    }
+}

@@ -1,0 +1,234 @@
+internal import CResumeCurl
+import ResumeDownload
+import ResumeFiles
+import Synchronization
+
+/// A thread that performs exchanges with one multi handle of libcurl; nothing that may block runs on it.
+@safe
+final class NetworkThread: Sendable {
+    /// As many threads as cores, at most 4.
+    static let usualCount = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4)
+
+    enum Command {
+        case start(Exchange)
+        case cancel(Exchange)
+        case resume(Exchange)
+        case stop
+    }
+
+    private struct State {
+        var inbox: [Command] = []
+        var isRunning = false
+        var isStopped = false
+        var stopWaiters: [CheckedContinuation<Void, Never>] = []
+        /// The number of exchanges that have not ended.
+        var load = 0
+    }
+
+    /// libcurl's handle, which only the thread uses, except to be woken.
+    private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+    private let state = Mutex(State())
+    let configuration: CurlTransport.Configuration
+    let sockets = OpenSockets()
+    let pool: PartPool
+
+    private static let isReady: Bool = {
+        // The name of a signal is not needed, since NOSIGNAL is set.
+        curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    }()
+
+    init(_ configuration: CurlTransport.Configuration, connectionsPerHost: Int, _ pool: PartPool) {
+        _ = Self.isReady
+        self.configuration = configuration
+        self.pool = pool
+        guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
+        unsafe self.multi = unsafe multi
+        unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+        unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
+        unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, max(connectionsPerHost, 4))
+    }
+
+    deinit { unsafe curl_multi_cleanup(multi) }
+
+    /// The number of exchanges that have not ended.
+    var load: Int { state.withLock(\.load) }
+
+    /// Passes a command to the thread, which is started by the first exchange.
+    func post(_ command: Command) {
+        let (starts, wakes) = state.withLock { state in
+            guard !state.isStopped else {
+                if case .start(let exchange) = command { exchange.end(with: .isShutDown) }
+                return (false, false)
+            }
+            var starts = false
+            if case .start = command {
+                state.load += 1
+                starts = !state.isRunning
+                state.isRunning = true
+            }
+            state.inbox.append(command)
+            if case .stop = command { state.isStopped = true }
+            return (starts, !starts && state.inbox.count == 1)
+        }
+        if starts { start() }
+        if wakes { unsafe _ = curl_multi_wakeup(multi) }
+    }
+
+    /// Ends all exchanges and the thread.
+    func stop() async {
+        post(.stop)
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                state.isStopped = true
+                if state.isRunning { state.stopWaiters.append(continuation) }
+                return !state.isRunning
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func start() {
+        let context = unsafe Unmanaged.passRetained(self).toOpaque()
+        let result = unsafe resume_files_start_thread(
+            "resume-net",
+            { context in
+                if let context = unsafe context {
+                    unsafe Unmanaged<NetworkThread>.fromOpaque(context).takeRetainedValue().run()
+                }
+                return nil
+            }, context)
+        guard result != 0 else { return }
+        // Without a thread nothing can be sent.
+        unsafe Unmanaged<NetworkThread>.fromOpaque(context).release()
+        finish()
+    }
+
+    private func run() {
+        let stopLooking = Ticker.shared.every(.seconds(1)) { [sockets] in sockets.endFloods() }
+        let turns = unsafe NetworkTurns(self, multi)
+        while turns.perform(
+            state.withLock { state in
+                defer { state.inbox = [] }
+                return state.inbox
+            })
+        {}
+        stopLooking()
+        sockets.endAll()
+        finish()
+    }
+
+    /// Whether commands wait.
+    var hasCommands: Bool { state.withLock { !$0.inbox.isEmpty } }
+
+    /// Records that an exchange has ended.
+    func noteEnd() { state.withLock { $0.load -= 1 } }
+
+    private func finish() {
+        let (inbox, waiters) = state.withLock { state in
+            state.isRunning = false
+            state.isStopped = true
+            defer { (state.inbox, state.stopWaiters) = ([], []) }
+            return (state.inbox, state.stopWaiters)
+        }
+        for case .start(let exchange) in inbox { exchange.end(with: .isShutDown) }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+/// What a network thread does, turn by turn.
+@safe
+private final class NetworkTurns {
+    private let thread: NetworkThread
+    private let multi: UnsafeMutableRawPointer
+    private var receptions: [ObjectIdentifier: Reception] = [:]
+    /// Handles without an exchange.
+    private var idle: [UnsafeMutableRawPointer] = unsafe []
+    private var turn = 0
+
+    init(_ thread: NetworkThread, _ multi: UnsafeMutableRawPointer) {
+        self.thread = thread
+        unsafe self.multi = unsafe multi
+    }
+
+    deinit { unsafe idle.forEach { unsafe curl_easy_cleanup($0) } }
+
+    /// Carries out commands, performs what can be done without waiting, and waits for more.
+    ///
+    /// - Returns: Whether there will be another turn.
+    func perform(_ commands: [NetworkThread.Command]) -> Bool {
+        for command in commands {
+            switch command {
+            case .start(let exchange): start(exchange)
+            case .cancel(let exchange): end(exchange, CURLE_ABORTED_BY_CALLBACK)
+            case .resume(let exchange): receptions[ObjectIdentifier(exchange)]?.resume()
+            case .stop:
+                for reception in receptions.values {
+                    reception.exchange.cancel(with: TransportError.isShutDown)
+                    end(reception.exchange, CURLE_ABORTED_BY_CALLBACK)
+                }
+                return false
+            }
+        }
+        var running: Int32 = 0
+        unsafe _ = curl_multi_perform(multi, &running)
+        readMessages()
+        // As long as data is there, the next turn follows at once, and readers are not woken for small parts.
+        var ready: Int32 = 0
+        unsafe _ = curl_multi_poll(multi, nil, 0, 0, &ready)
+        turn &+= 1
+        guard ready == 0 || turn.isMultiple(of: 16) else { return true }
+        for reception in receptions.values {
+            reception.passOn()
+            if reception.isStuck {
+                reception.exchange.fail(.cut(reception.exchange.authority))
+                end(reception.exchange, CURLE_ABORTED_BY_CALLBACK)
+            }
+        }
+        // The look above has taken the signal of commands.
+        guard ready == 0, !thread.hasCommands else { return true }
+        unsafe _ = curl_multi_poll(multi, nil, 0, receptions.isEmpty ? 60_000 : 1_000, nil)
+        return true
+    }
+
+    private func start(_ exchange: Exchange) {
+        guard !exchange.hasEnded, let handle = unsafe idle.popLast() ?? curl_easy_init() else {
+            exchange.end(with: .isShutDown)
+            return thread.noteEnd()
+        }
+        let reception = unsafe Reception(exchange, handle, thread.configuration, thread.sockets, thread.pool)
+        receptions[ObjectIdentifier(exchange)] = reception
+        do throws(TransportError) {
+            try reception.prepare(thread)
+            guard unsafe curl_multi_add_handle(multi, handle) == CURLM_OK else {
+                throw TransportError(.other, "the request to \(exchange.authority) failed: no memory")
+            }
+        } catch {
+            exchange.fail(error)
+            end(exchange, CURLE_ABORTED_BY_CALLBACK)
+        }
+    }
+
+    private func readMessages() {
+        var rest: Int32 = 0
+        while let message = unsafe curl_multi_info_read(multi, &rest) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
+                continue
+            }
+            let result = unsafe resume_curl_message_result(message)
+            var found: UnsafeMutableRawPointer?
+            unsafe _ = resume_curl_get_pointer(handle, CURLINFO_PRIVATE, &found)
+            if let reception = unsafe Reception.at(found) { end(reception.exchange, result) }
+        }
+    }
+
+    private func end(_ exchange: Exchange, _ result: CURLcode) {
+        guard let reception = receptions.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+        reception.end(result)
+        unsafe _ = curl_multi_remove_handle(multi, reception.handle)
+        thread.noteEnd()
+        // A failed handle keeps its buffer, so that its size cannot be set again.
+        guard result == CURLE_OK, unsafe idle.count < 64 else { return unsafe curl_easy_cleanup(reception.handle) }
+        unsafe curl_easy_reset(reception.handle)
+        unsafe idle.append(reception.handle)
+    }
+}

@@ -1,0 +1,248 @@
+internal import CResumeCurl
+import HTTPTypes
+import ResumeDownload
+import ResumeFiles
+import Synchronization
+
+/// An exchange on its network thread: what libcurl's callbacks read and change.
+@safe
+final class Reception {
+    let exchange: Exchange
+    let handle: UnsafeMutableRawPointer
+    let settings: CurlTransport.Configuration
+    private let sockets: OpenSockets
+    private let pool: PartPool
+    private var reader: HeadReader
+    private var failure: TransportError?
+    private var socket: Int32?
+    /// OpenSSL's connection, whose end is watched.
+    private var tls: UnsafeRawPointer?
+    /// Whether a connection is established, so that heads are no longer those of a proxy.
+    private var isEstablished = false
+    private var hasPassedHead = false
+    private var received: Int64 = 0
+    /// Whether the reader has to read first.
+    private var isFull = false
+    /// When the transfer went on after a pause, until the next byte.
+    private var resumption: ContinuousClock.Instant?
+    /// The cookies that the exchange began with.
+    var cookies: [String] = []
+    /// What libcurl reads until the end of the transfer.
+    var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
+    var address: OpaquePointer?
+    /// The text of the last error.
+    let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    init(
+        _ exchange: Exchange, _ handle: UnsafeMutableRawPointer, _ configuration: CurlTransport.Configuration,
+        _ sockets: OpenSockets, _ pool: PartPool
+    ) {
+        self.exchange = exchange
+        unsafe self.handle = unsafe handle
+        settings = configuration
+        self.sockets = sockets
+        self.pool = pool
+        unsafe text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        reader = HeadReader(isHead: exchange.request.method == .head, authority: exchange.authority)
+    }
+
+    deinit {
+        unsafe lists.forEach { unsafe curl_slist_free_all($0) }
+        unsafe curl_url_cleanup(address)
+        unsafe text.deallocate()
+    }
+
+    /// The object behind libcurl's pointer.
+    static func at(_ context: UnsafeMutableRawPointer?) -> Reception? {
+        unsafe context.map { unsafe Unmanaged<Reception>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private var isSecure: Bool { exchange.url.scheme == "https" }
+
+    // MARK: Callbacks
+
+    /// Refuses an address that the caller does not permit, or opens a socket.
+    func open(_ target: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        // libcurl repeats a request on a new connection, through a new tunnel, where one that it used again was dead.
+        isEstablished = false
+        if let permits = settings.permitsAddress {
+            let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
+            let address = unsafe PublicAddress.text(
+                of: (UnsafeRawPointer(target) + place).assumingMemoryBound(to: sockaddr.self))
+            guard let address, permits(address) else {
+                failure = TransportError(
+                    .addressNotPermitted,
+                    "could not connect to \(exchange.authority): requests to the address \(address ?? "") are not permitted"
+                )
+                return -1
+            }
+        }
+        let (family, kind, number) = unsafe (target.pointee.family, target.pointee.socktype, target.pointee.protocol)
+        return sockets.open(family, kind, number, for: exchange) ?? -1
+    }
+
+    /// Decides whether a request may be sent on a connection; called for new ones and for those that are used again.
+    func mayRequest(on ends: String) -> Bool {
+        isEstablished = true
+        leave()
+        // Another address was refused, but this one is permitted.
+        failure = nil
+        guard let (socket, leaf) = sockets.use(ends, certificate, for: exchange) else {
+            failure = .cut(exchange.authority, before: "before the request")
+            return false
+        }
+        self.socket = socket
+        if isSecure, settings.verifiesServers {
+            failure =
+                leaf.map { $0.problem(for: exchange.url) }
+                ?? TransportError(.tls, "the certificate of \(exchange.authority) cannot be read")
+        } else if !isSecure, exchange.proxy?.kind != .https, OpenSockets.unread(in: socket) > 0 {
+            failure = TransportError(.connectionClosed, "\(exchange.authority) sent data before the request")
+        }
+        unsafe tls = TLSEnds.watch(handle)
+        return failure == nil
+    }
+
+    /// The server's certificate, if the connection is new.
+    private var certificate: LeafCertificate? {
+        var found: UnsafeMutableRawPointer?
+        guard unsafe resume_curl_get_pointer(handle, CURLINFO_CERTINFO, &found) == CURLE_OK,
+            let chain = unsafe found?.assumingMemoryBound(to: curl_certinfo.self), unsafe chain.pointee.num_of_certs > 0
+        else { return nil }
+        let lines = unsafe CurlList.lines(chain.pointee.certinfo[0])
+        return lines.first { $0.hasPrefix("Cert:") }.map { LeafCertificate(pem: String($0.dropFirst(5))) }
+    }
+
+    /// Receives a line of a head or a trailer.
+    func receive(line: UnsafeRawBufferPointer) -> Bool {
+        exchange.delivered.add(line.count, ordering: .relaxed)
+        do throws(TransportError) {
+            guard isEstablished else {
+                try reader.skip(line.count)
+                return true
+            }
+            if try reader.read(unsafe Array(line)) { exchange.noteSign() }
+            if reader.isAmbiguous { unsafe _ = resume_curl_set_number(handle, CURLOPT_FORBID_REUSE, 1) }
+        } catch {
+            failure = error
+            return false
+        }
+        return true
+    }
+
+    /// Receives a part of the body.
+    ///
+    /// - Returns: Whether it was used; if not, libcurl keeps it and pauses.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        if isFull {
+            exchange.isPaused = true
+            return false
+        }
+        resumption = nil
+        exchange.delivered.add(bytes.count, ordering: .relaxed)
+        received += Int64(bytes.count)
+        var rest = unsafe bytes[...]
+        while unsafe !rest.isEmpty {
+            let piece = unsafe rest.prefix(PartPool.size)
+            unsafe rest = rest.dropFirst(piece.count)
+            if unsafe !exchange.add(UnsafeRawBufferPointer(rebasing: piece), from: pool) { isFull = true }
+        }
+        if isFull {
+            exchange.passOn()
+            exchange.resumeWhenRead()
+        }
+        return true
+    }
+
+    // MARK: Turns of the thread
+
+    /// Passes on what arrived in a turn.
+    func passOn() {
+        passHead()
+        if received > 0 { exchange.passOn() }
+    }
+
+    private func passHead() {
+        guard !hasPassedHead, let head = reader.head, !awaitsChallenge else { return }
+        hasPassedHead = true
+        keepCookies()
+        exchange.add(head)
+    }
+
+    /// Whether libcurl may answer this head itself.
+    private var awaitsChallenge: Bool {
+        settings.authentication != .basic && reader.head?.status == .unauthorized && received == 0
+    }
+
+    private func keepCookies() {
+        guard let jar = exchange.jar else { return }
+        var found: UnsafeMutableRawPointer?
+        guard unsafe resume_curl_get_pointer(handle, CURLINFO_COOKIELIST, &found) == CURLE_OK else { return }
+        let list = unsafe found?.assumingMemoryBound(to: curl_slist.self)
+        jar.update(from: cookies, to: unsafe CurlList.lines(list))
+        unsafe curl_slist_free_all(list)
+    }
+
+    /// Continues after a pause.
+    func resume() {
+        isFull = false
+        guard exchange.isPaused else { return }
+        exchange.isPaused = false
+        resumption = .now
+        unsafe curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
+    /// Whether an HTTP/2 transfer has shown no byte since a pause, as happens in several releases of libcurl.
+    var isStuck: Bool {
+        guard reader.isMultiplexed, let resumption else { return false }
+        return resumption.duration(to: .now) > .seconds(10)
+    }
+
+    /// Ends the exchange.
+    func end(_ result: CURLcode) {
+        let (isOpen, hasClosedPolitely) = leave()
+        var problem = problem(result, isOpen, hasClosedPolitely)
+        // libcurl does not tell which.
+        if problem?.code == .connectionClosed, isSecure, isEstablished, settings.usesHTTP2 {
+            problem?.message += ", or the server broke a rule of HTTP/2"
+        }
+        if problem == nil || reader.head != nil {
+            received += reader.head == nil ? 0 : 1
+            passHead()
+        }
+        exchange.end(with: problem)
+    }
+
+    /// Gives the connection back.
+    ///
+    /// - Returns: Whether it is still open, and whether the server has ended it with close_notify, if that is known.
+    @discardableResult
+    private func leave() -> (isOpen: Bool, hasClosedPolitely: Bool?) {
+        (
+            socket.take().map { sockets.release($0, by: exchange) } ?? false,
+            unsafe tls.take().map { unsafe TLSEnds.end($0) }
+        )
+    }
+
+    private func problem(_ result: CURLcode, _ isOpen: Bool, _ hasClosedPolitely: Bool?) -> TransportError? {
+        if let failure = failure ?? exchange.failure { return failure }
+        // Where only the name is wrong, libcurl shows the certificate.
+        if result == CURLE_PEER_FAILED_VERIFICATION, let mismatch = certificate?.problem(for: exchange.url) {
+            return mismatch
+        }
+        guard result == CURLE_OK else {
+            return unsafe TransportError(
+                result, handle, exchange, String(cString: text), isEstablished: isEstablished,
+                hasHead: reader.head != nil)
+        }
+        guard reader.head != nil else { return .cut(exchange.authority, before: "without a response") }
+        let isWhole =
+            switch reader.framing {
+            case .none, .chunked: true
+            case .length(let length): received == length
+            // libcurl 7.88 takes any end of a TLS connection, and of a broken HTTP/2 connection, for a polite one.
+            case .close: reader.isMultiplexed ? isOpen : !isSecure || hasClosedPolitely ?? !TLSEnds.isOpenSSL
+            }
+        return isWhole ? nil : .cut(exchange.authority)
+    }
+}

@@ -1,0 +1,131 @@
+internal import CResumeCurl
+import ResumeDownload
+import ResumeFiles
+import ResumeHTTP
+
+extension TransportError {
+    /// Maps the result of a failed transfer to a code and a message, by the numbers of libcurl and of OpenSSL.
+    ///
+    /// - Parameters:
+    ///   - result: The result.
+    ///   - handle: The handle, for what it tells besides.
+    ///   - exchange: The exchange.
+    ///   - text: The text of the error, for what the numbers do not tell.
+    ///   - isEstablished: Whether the connection was established, and the request sent.
+    ///   - hasHead: Whether the head of the response was received.
+    init(
+        _ result: CURLcode, _ handle: UnsafeMutableRawPointer, _ exchange: Exchange, _ text: String,
+        isEstablished: Bool,
+        hasHead: Bool
+    ) {
+        let authority = exchange.authority
+        let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST:
+            self.init(.nameNotResolved, "could not resolve the host \(exchange.url.host)")
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            self.init(.nameNotResolved, "could not resolve the host of the proxy \(exchange.proxy?.authority ?? "")")
+        case CURLE_OPERATION_TIMEDOUT where !isEstablished:
+            self.init(.notConnected, "timed out while connecting to \(authority)")
+        case _ where status == 407 && !isEstablished:
+            self.init(
+                .proxyRefused,
+                "could not connect to \(authority): the proxy requires credentials (407); add them to its URL")
+        case CURLE_PROXY where unsafe !Self.refusals.contains(Self.number(CURLINFO_PROXY_ERROR, handle)):
+            self.init(.notConnected, "could not connect to \(authority)")
+        case _ where status >= 300 && !isEstablished, CURLE_PROXY:
+            self.init(.proxyRefused, "could not connect to \(authority): the proxy refused the request")
+        case CURLE_COULDNT_CONNECT:
+            let number = Int32(clamping: unsafe Self.number(CURLINFO_OS_ERRNO, handle))
+            let reason = number == 0 ? "" : ": \(SystemError.reason(number))"
+            self.init(.notConnected, "could not connect to \(authority)\(reason)")
+        case CURLE_INTERFACE_FAILED:
+            let place = exchange.thread.configuration.localInterface ?? ""
+            self.init(
+                .invalidRequest,
+                "could not connect to \(authority) from \(Printable.escaped(place)), which is not an interface or address "
+                    + "of this machine")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
+            self.init(.tls, unsafe Self.distrust(of: exchange, result, handle))
+        case CURLE_SSL_CERTPROBLEM:
+            self.init(.tls, "the certificate of this client, or its key, cannot be used")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
+            self = Self.handshake(authority, Self.reason(in: text))
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_FUNCTION_ARGUMENT:
+            self = .invalid("it is not HTTP", from: authority)
+        case CURLE_OUT_OF_MEMORY:
+            self = .invalid("a line of the header is too long", from: authority)
+        case CURLE_HTTP2_STREAM where !hasHead && text.contains("PROTOCOL_ERROR"):
+            self = .invalid("it breaks a rule of HTTP/2", from: authority)
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3:
+            self.init(.connectionClosed, "the response from \(authority) was cut: the server broke off HTTP/2")
+        case CURLE_RECV_ERROR where !isEstablished && text.contains("CONNECT") && text.contains("response"):
+            self = .invalid("the answer of the proxy is not valid", from: authority)
+        case CURLE_RECV_ERROR where text.contains("chunk"):
+            self = .invalid("a chunk's header is not valid", from: authority)
+        case CURLE_BAD_CONTENT_ENCODING:
+            self = .invalid("the transfer coding is not valid", from: authority)
+        case CURLE_GOT_NOTHING:
+            self = .cut(authority, before: "without a response")
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE, CURLE_OPERATION_TIMEDOUT:
+            self = .cut(authority)
+        default:
+            self.init(.other, "the request to \(authority) failed: libcurl's error \(result.rawValue)")
+        }
+    }
+
+    /// The reason in an error of OpenSSL (`error:0A00010B`), in the lower 23 bits; nil for none.
+    private static func reason(in text: String) -> Int? {
+        guard let start = text.firstRange(of: "error:") else { return nil }
+        return Int(text[start.upperBound...].prefix(8), radix: 16).map { $0 & 0x7F_FFFF }
+    }
+
+    /// What a SOCKS proxy decides itself, in contrast to what it meets on the way.
+    private static let refusals = [
+        CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_IDENTD_DIFFER,
+    ].map { Int($0.rawValue) }
+
+    private static func number(_ info: CURLINFO, _ handle: UnsafeMutableRawPointer) -> Int {
+        var number = 0
+        unsafe _ = resume_curl_get_number(handle, info, &number)
+        return number
+    }
+
+    /// Says why a certificate is not trusted, by the numbers of X509_V_ERR in OpenSSL.
+    private static func distrust(
+        of exchange: Exchange, _ result: CURLcode, _ handle: UnsafeMutableRawPointer
+    ) -> String {
+        let start = "the certificate of \(exchange.authority) is not trusted"
+        guard result != CURLE_SSL_CACERT_BADFILE else { return "the trusted certificates cannot be read" }
+        switch unsafe number(CURLINFO_SSL_VERIFYRESULT, handle) {
+        case 9: return "\(start): it is not valid yet"
+        case 10: return "\(start): it has expired"
+        case 18: return "\(start): it is self-signed"
+        case 19: return "\(start): its chain ends in an unknown, self-signed certificate"
+        case 2, 20, 21:
+            return "\(start): its issuer is unknown, or the server does not send the certificate of its issuer"
+        case 26: return "\(start): its purpose is not that of a server"
+        case 47, 48: return "\(start): its issuer may not sign for this name"
+        case 66, 67: return "\(start): a key in its chain is too short"
+        case 68: return "\(start): its chain is signed with an outdated hash"
+        case 23: return "\(start): it was revoked"
+        case let number: return "\(start) (OpenSSL's reason \(number))"
+        }
+    }
+
+    /// Says why a handshake failed, by the reason in OpenSSL's error.
+    private static func handshake(_ authority: String, _ reason: Int?) -> TransportError {
+        switch reason {
+        // wrong version number, http request, packet length too long.
+        case 267, 156, 155, 198: TransportError(.tls, "\(authority) does not use TLS")
+        // The alert handshake_failure, and no shared cipher.
+        case 1040, 193, 181: TransportError(.tls, "\(authority) and this client have no cipher in common")
+        case 1070, 258, 191: TransportError(.tls, "\(authority) has no version of TLS that this client accepts")
+        case 1116, 1042, 1044, 1046: TransportError(.tls, "\(authority) requires another certificate of this client")
+        case 394, 396, 398, 399: TransportError(.tls, "a key or a signature of \(authority) is too weak")
+        // The alert internal_error: the server is restarting or overloaded.
+        case nil, 294, 1080: TransportError(.connectionClosed, "the TLS handshake with \(authority) was cut")
+        case let number?: TransportError(.tls, "the TLS connection to \(authority) failed (OpenSSL's reason \(number))")
+        }
+    }
+}

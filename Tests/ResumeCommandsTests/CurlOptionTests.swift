@@ -1,0 +1,169 @@
+import Foundation
+import OriginServer
+import ResumeCommands
+import TestSupport
+import Testing
+
+/// Further options that curl has, and the variables that it reads.
+@Suite(.timeLimit(.minutes(20)))
+struct CurlOptionTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test(
+        "Digest: the password is not sent in clear, and the method is part of the identity",
+        arguments: ["--digest", "--anyauth"])
+    func digest(option: String) async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            if request.field("authorization")?.hasPrefix("Digest ") == true {
+                return .file(Sample.resource, for: request, cutAfter: request.number == 2 ? Sample.cut : nil)
+            }
+            let challenge = "Digest realm=\"r\", nonce=\"n\(request.number)\", qop=\"auth\", algorithm=MD5"
+            return .status(
+                "401 Unauthorized",
+                fields: [("WWW-Authenticate", challenge), ("WWW-Authenticate", "Basic realm=\"r\"")])
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--retries", "0", "-u", "me:p:w", option]
+            #expect(await home.run(get).status == .tryAgain)
+            let fields = server.requests.map { $0.field("authorization") ?? "" }
+            #expect(fields.first == "" && fields.last?.contains("username=\"me\"") == true, "\(fields)")
+            #expect(
+                try await home.run("jobs", "--json").json.first?["needs"]?.array?.compactMap(\.string)
+                    == [option, "Authorization"])
+            let basic = await home.run("resume", "-u", "me:p:w")
+            #expect(basic.status == .refused && basic.errors.contains("needs \(option)"), "\(basic.errors)")
+            let resumed = await home.run("resume", "-u", "me:p:w", option)
+            #expect(resumed.status == .success && resumed.errors.contains("resumed at"), "\(resumed.errors)")
+            #expect(server.requests.allSatisfy { $0.field("authorization")?.hasPrefix("Basic") != true })
+        }
+    }
+
+    @Test("A server that wants a certificate of the client gets it, with a password or a key in another file")
+    func clientCertificate() async throws {
+        guard Nginx.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
+        let other = try TemporaryFolder()
+        let (own, ownTrusted) = try await TestCertificate(nil, usage: "clientAuth").make(in: other)
+        try home.write(Array(Sample.content.bytes(in: 0..<1000)), to: "file.bin")
+        let nginx = try await Nginx(serving: home.path, certificate: server, clients: ownTrusted)
+        try await Shell.run(
+            "openssl", "ec", "-aes128", "-passout", "pass:p:w", "-in", other["server.key"], "-out", home["locked.key"])
+        try await Shell.run("sh", "-c", "cat '\(other["server.pem"])' '\(home["locked.key"])' > '\(home["a:b.pem"])'")
+        let get = ["get", nginx.secureURL("file.bin"), "-o", home["out"], "--retries", "0", "--cacert", trusted]
+        let without = await home.run(get)
+        #expect(without.status != .success, "\(without.errors)")
+        let options = [
+            ["-E", own], ["--cert", other["server.pem"], "--private-key", other["server.key"]],
+            ["-E", "\(home.path)/a\\:b.pem:p:w"],
+        ]
+        for option in options {
+            let outcome = await home.run(get + ["--restart"] + option)
+            #expect(outcome.status == .success, "\(option): \(outcome.errors)")
+        }
+        for option in [["-E", "\(home.path)/a\\:b.pem:wrong"], ["-E", home["a:b.pem"]]] {
+            let outcome = await home.run(get + ["--restart"] + option)
+            #expect(outcome.status != .success && !outcome.errors.contains("p:w"), "\(option): \(outcome.errors)")
+        }
+        let none = await home.run(get + ["-E", home["none.pem"]])
+        #expect(none.status == .notFound && none.errors.contains("none.pem contains no certificates in PEM format"))
+        await nginx.stop()
+    }
+
+    @Test("The certificate of the client is part of the identity, and a job asks for it again")
+    func certificateIdentity() async throws {
+        try home.write("-----BEGIN CERTIFICATE-----\n".utf8, to: "own.pem")
+        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
+            #expect(await home.run(get + ["-E", "\(home["own.pem"]):hunter2"]).status == .tryAgain)
+            #expect(await home.run("jobs").output.contains("[needs --cert]"))
+            #expect(await home.run("resume").errors.contains("needs --cert"))
+            #expect(!String(decoding: try home.storedBytes(), as: UTF8.self).contains("hunter2"))
+            let same = await home.run("resume", "-E", home["own.pem"])
+            #expect(same.status == .success && same.errors.contains("resumed at"), "\(same.errors)")
+        }
+    }
+
+    @Test("The variables with certificates are read without --cacert, and only for https")
+    func variables() async throws {
+        guard Nginx.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
+        try home.write(Array(Sample.content.bytes(in: 0..<1000)), to: "file.bin")
+        let nginx = try await Nginx(serving: home.path, certificate: server)
+        try home.makeFolder("certificates")
+        let hash = try await Shell.run("openssl", "x509", "-hash", "-noout", "-in", trusted)
+        try home.link("certificates/\(hash.trimmingCharacters(in: .whitespacesAndNewlines)).0", to: trusted)
+        let cases: [([String: String], Bool)] = [
+            ([:], false), (["SSL_CERT_FILE": ""], false), (["SSL_CERT_FILE": trusted], true),
+            (["SSL_CERT_DIR": home["certificates"]], true),
+        ]
+        for (variables, isTrusted) in cases {
+            let outcome = await home.run(
+                ["get", nginx.secureURL("file.bin"), "-o", home["out"], "--retries", "0", "--restart"],
+                environment: variables.merging(["RESUMECTL_STORE": home.store]) { $1 })
+            #expect((outcome.status == .success) == isTrusted, "\(variables): \(outcome.errors)")
+        }
+        let plain = await home.run(
+            ["get", nginx.url("file.bin"), "-o", home["plain"]],
+            environment: ["SSL_CERT_FILE": "/none", "RESUMECTL_STORE": home.store])
+        #expect(plain.status == .success, "\(plain.errors)")
+        await nginx.stop()
+    }
+
+    @Test("A proxy that cannot be used fails only the downloads that it applies to")
+    func proxies() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
+            func run(_ variables: [String: String], _ options: String...) async -> Outcome {
+                await home.run(
+                    get + ["--restart"] + options,
+                    environment: variables.merging(["RESUMECTL_STORE": home.store]) { $1 })
+            }
+            #expect(await run(["https_proxy": "nonsense://"]).status == .success)
+            let wrong = await run(["http_proxy": "nonsense://"])
+            #expect(wrong.status == .refused && wrong.errors.contains("http_proxy does not name a supported proxy"))
+            #expect(await run(["http_proxy": "nonsense://", "no_proxy": "127.0.0.0/8"]).status == .success)
+            #expect(await run(["http_proxy": "http://127.0.0.1:9"], "-x", "").status == .success)
+            #expect(await run(["all_proxy": "http://127.0.0.1:9"], "-x", "").status == .success)
+            let socks = await run([:], "--socks5-hostname", "127.0.0.1:9")
+            #expect(socks.status == .tryAgain && socks.errors.contains("via the proxy 127.0.0.1:9"), "\(socks.errors)")
+            #expect(await run([:], "-x", "nonsense://h").status == .usage)
+        }
+    }
+
+    @Test("A server gets one Host field, the last one that is given")
+    func host() async throws {
+        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
+            let get = ["get", server.url(), "-o", home["out"], "-H", "Host: a.example", "-H", "host: b.example"]
+            for proxy in [[], ["-x", "http://127.0.0.1:\(server.port)"]] {
+                let outcome = await home.run(get + ["--restart"] + proxy)
+                #expect(outcome.status == .success, "\(outcome.errors)")
+            }
+            #expect(server.requests.map { $0.fields("host") } == [["b.example"], ["b.example"]])
+        }
+    }
+
+    @Test("Versions of TLS that old devices need have keys of their own; HTTP/3 needs a libcurl with it")
+    func versions() async throws {
+        let get = ["get", "https://127.0.0.1:9/f", "-o", home["out"], "--retries", "0"]
+        #expect(await home.run(get + ["--tls-old", "--tls-max", "1.2"]).status == .tryAgain)
+        #expect(await home.run("jobs").output.contains("[needs --tls-old]"))
+        let outcome = await home.run(get + ["--http3"])
+        #expect(outcome.status == .tryAgain || outcome.errors.contains("does not support HTTP/3"), "\(outcome.errors)")
+    }
+
+    @Test(
+        "Wrong values are usage errors",
+        arguments: [
+            ["--digest", "--anyauth"], ["--tls-max", "1.1"], ["--private-key", "f"], ["-E", "f", "--key", "k.pem"],
+            ["-x", "p", "--socks5-hostname", "q"], ["-x", "8"], ["--cert"],
+        ])
+    func usage(options: [String]) async throws {
+        let outcome = await home.run(["get", "http://127.0.0.1:9/f"] + options)
+        #expect(outcome.status == .usage && !outcome.errors.contains("nknown option"), "\(outcome.errors)")
+        #expect(try home.names().isEmpty)
+    }
+}
