@@ -77,7 +77,9 @@ final class OpenSockets: Sendable {
     @discardableResult
     func release(_ socket: Int32, by exchange: Exchange) -> Bool {
         connections.withLock { connections in
-            guard connections[socket]?.exchange === exchange else { return false }
+            // A new socket may have the number of the one that it replaces.
+            guard let connection = connections[socket], connection.ends != nil, connection.exchange === exchange
+            else { return false }
             connections[socket]?.exchange = nil
             return true
         }
