@@ -172,7 +172,8 @@ package final class BodyMailbox: Sendable {
     /// Decides on the next step; parts that were added before the end are passed on before it.
     private static func next(_ state: inout State) -> Step {
         if state.isReading { return .nothing }
-        if state.end != nil, let call = state.onRoom.take() { return .tellRoom(call) }
+        // Earlier than when nothing is left, so that receiving and writing go on at the same time.
+        if state.end != nil || state.parts.cost <= limit / 2, let call = state.onRoom.take() { return .tellRoom(call) }
         guard let reader = state.reader else { return .nothing }
         if let part = state.parts.first {
             state.isReading = true
