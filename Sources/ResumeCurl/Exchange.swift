@@ -125,8 +125,8 @@ final class Exchange: ResponseBody {
         if mailbox.isAwaited { drainLater() }
     }
 
-    /// Continues the transfer as soon as everything has been read.
-    func resumeWhenRead() {
+    /// Continues the transfer as soon as there is room.
+    func resumeWhenRoom() {
         mailbox.whenRoom { [self] in thread.post(.resume(self)) }
     }
 

@@ -149,7 +149,7 @@ final class Reception {
         }
         if isFull {
             exchange.passOn()
-            exchange.resumeWhenRead()
+            exchange.resumeWhenRoom()
         }
         return true
     }
@@ -162,8 +162,8 @@ final class Reception {
         if received > 0 { exchange.passOn() }
     }
 
-    private func passHead() {
-        guard !hasPassedHead, let head = reader.head, !awaitsChallenge else { return }
+    private func passHead(atEnd: Bool = false) {
+        guard !hasPassedHead, let head = reader.head, atEnd || !awaitsChallenge else { return }
         hasPassedHead = true
         keepCookies()
         exchange.add(head)
@@ -206,10 +206,7 @@ final class Reception {
         if problem?.code == .connectionClosed, isSecure, isEstablished, settings.usesHTTP2 {
             problem?.message += ", or the server broke a rule of HTTP/2"
         }
-        if problem == nil || reader.head != nil {
-            received += reader.head == nil ? 0 : 1
-            passHead()
-        }
+        passHead(atEnd: true)
         exchange.end(with: problem)
     }
 
