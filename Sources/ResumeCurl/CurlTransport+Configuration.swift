@@ -12,7 +12,7 @@ extension CurlTransport {
         public var trustedCertificates: String?
         /// The number of threads that receive; nothing that may block runs on them.
         public var threads: Int
-        /// The maximum number of connections to one host for each thread; requests beyond that wait for a free one.
+        /// The maximum number of connections to one host; requests beyond that wait for a free one.
         ///
         /// A download with several connections needs that many for itself. This also applies to HTTP/2, since each
         /// connection carries one request at a time.

@@ -33,7 +33,9 @@ public final class CurlTransport: Transport {
         let count = min(max(configuration.threads, 1), most, 256)
         let pool = PartPool()
         self.configuration = known
-        threads = (0..<count).map { _ in NetworkThread(known, connectionsPerHost: most, pool) }
+        threads = (0..<count).map { index in
+            NetworkThread(known, connectionsPerHost: (most + count - 1 - index) / count, pool)
+        }
     }
 
     /// Closes all connections; responses that are still being received fail.
@@ -64,10 +66,11 @@ public final class CurlTransport: Transport {
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
         let url = try DownloadURL(of: request)
         let proxy = try configuration.proxies?.proxy(for: url)
-        // The one with the fewest exchanges; the first of them, whose connections are the most likely to be used again.
-        guard !isShutDown.load(ordering: .relaxed), let thread = threads.min(by: { $0.load < $1.load }) else {
-            throw TransportError.isShutDown
-        }
+        // The one with the fewest exchanges, at first with this host; the first of them, whose connections are the most
+        // likely to be used again.
+        guard !isShutDown.load(ordering: .relaxed),
+            let thread = threads.min(by: { $0.load(of: url.authority) < $1.load(of: url.authority) })
+        else { throw TransportError.isShutDown }
         let exchange = Exchange(
             request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, on: thread)
         thread.post(.start(exchange))

@@ -21,8 +21,8 @@ final class NetworkThread: Sendable {
         var isRunning = false
         var isStopped = false
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
-        /// The number of exchanges that have not ended.
-        var load = 0
+        /// The numbers of exchanges that have not ended, by host.
+        var loads: [String: Int] = [:]
     }
 
     /// libcurl's handle, which only the thread uses, except to be woken.
@@ -50,8 +50,10 @@ final class NetworkThread: Sendable {
 
     deinit { unsafe curl_multi_cleanup(multi) }
 
-    /// The number of exchanges that have not ended.
-    var load: Int { state.withLock(\.load) }
+    /// The number of exchanges that have not ended, with one host and with all.
+    func load(of host: String) -> (Int, Int) {
+        state.withLock { ($0.loads[host] ?? 0, $0.loads.values.reduce(0, +)) }
+    }
 
     /// Passes a command to the thread, which is started by the first exchange.
     func post(_ command: Command) {
@@ -61,8 +63,8 @@ final class NetworkThread: Sendable {
                 return (false, false)
             }
             var starts = false
-            if case .start = command {
-                state.load += 1
+            if case .start(let exchange) = command {
+                state.loads[exchange.url.authority, default: 0] += 1
                 starts = !state.isRunning
                 state.isRunning = true
             }
@@ -120,8 +122,13 @@ final class NetworkThread: Sendable {
     /// Whether commands wait.
     var hasCommands: Bool { state.withLock { !$0.inbox.isEmpty } }
 
-    /// Records that an exchange has ended.
-    func noteEnd() { state.withLock { $0.load -= 1 } }
+    /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
+    func noteEnd(of exchange: Exchange) {
+        state.withLock { state in
+            let rest = (state.loads[exchange.url.authority] ?? 0) - 1
+            state.loads[exchange.url.authority] = rest > 0 ? rest : nil
+        }
+    }
 
     private func finish() {
         let (inbox, waiters) = state.withLock { state in
@@ -192,8 +199,8 @@ private final class NetworkTurns {
 
     private func start(_ exchange: Exchange) {
         guard !exchange.hasEnded, let handle = unsafe idle.popLast() ?? curl_easy_init() else {
-            exchange.end(with: .isShutDown)
-            return thread.noteEnd()
+            thread.noteEnd(of: exchange)
+            return exchange.end(with: .isShutDown)
         }
         let reception = unsafe Reception(exchange, handle, thread.configuration, thread.sockets, thread.pool)
         receptions[ObjectIdentifier(exchange)] = reception
@@ -223,9 +230,9 @@ private final class NetworkTurns {
 
     private func end(_ exchange: Exchange, _ result: CURLcode) {
         guard let reception = receptions.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+        thread.noteEnd(of: exchange)
         reception.end(result)
         unsafe _ = curl_multi_remove_handle(multi, reception.handle)
-        thread.noteEnd()
         // A failed handle keeps its buffer, so that its size cannot be set again.
         guard result == CURLE_OK, unsafe idle.count < 64 else { return unsafe curl_easy_cleanup(reception.handle) }
         unsafe curl_easy_reset(reception.handle)
