@@ -97,7 +97,7 @@ struct HeadReader {
             let framing = ["transfer-encoding", "content-length"]
             guard let last = fields.indices.last,
                 !framing.contains(String(decoding: fields[last].name, as: UTF8.self).lowercased())
-            else { throw problem("a folded line where none is allowed") }
+            else { throw problem("a misplaced folded line") }
             fields[last].value += [0x20] + trimmed
             return
         }

@@ -96,7 +96,8 @@ extension TransportError {
         of exchange: Exchange, _ result: CURLcode, _ handle: UnsafeMutableRawPointer
     ) -> String {
         let start = "the certificate of \(exchange.authority) is not trusted"
-        guard result != CURLE_SSL_CACERT_BADFILE else { return "the trusted certificates cannot be read" }
+        let file = Printable.escaped(exchange.thread.configuration.trustedCertificates ?? "")
+        guard result != CURLE_SSL_CACERT_BADFILE else { return "\(file) holds no trusted certificate" }
         switch unsafe number(CURLINFO_SSL_VERIFYRESULT, handle) {
         case 9: return "\(start): it is not valid yet"
         case 10: return "\(start): it has expired"

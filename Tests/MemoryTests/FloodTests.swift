@@ -114,6 +114,17 @@ struct FloodTests {
         #expect(get.text.contains("HTTP"), "\(get.text)")
     }
 
+    @Test("A window that does not grow, or grows too far, is an error (RFC 9113, 6.9)", arguments: [0, 1])
+    func window(overflow: Int) async throws {
+        let output = try await Self.with("window-\(overflow)") { server in
+            let get = try await MeasuredGet.run(server.url, server.options + ["--stall-timeout", "240"])
+            #expect(get.status == 75 && get.delivered == nil, "\(get.text)")
+            return try server.output()
+        }
+        // PROTOCOL_ERROR, or FLOW_CONTROL_ERROR; for the stream, or for the connection (5.4.2).
+        #expect(output.hasPrefix(overflow == 0 ? "1\n" : "3\n"), "\(output)")
+    }
+
     @Test("Small frames, and frames with some padding, are delivered", arguments: ["few-tiny", "some-padding"])
     func honest(kind: String) async throws {
         let get = try await Self.flooded(by: kind)
@@ -160,6 +171,8 @@ struct FloodTests {
                     self.input = self.input[9 + length:]
                     if kind == 1:
                         self.stream = number
+                    if kind in (3, 7) and flood.startswith("window-"):
+                        print(int.from_bytes(payload[4:8] if kind == 7 else payload, "big"))
                     if kind == 8:
                         self.windows[number] = self.window(number) + int.from_bytes(payload, "big")
                     if kind == 4 and not flags & 1:
@@ -213,6 +226,10 @@ struct FloodTests {
             if flood == "interim":
                 peer.forever(frame(1, 4, number, status("103") + field * 100))
             send(head)
+            if flood.startswith("window-"):
+                send(frame(8, 0, number, b"\0\0\0\0" if flood == "window-0" else b"\x7f\xff\xff\xff"))
+                while True:
+                    peer.take(True)
             if flood == "ping":
                 peer.forever(frame(6, 0, 0, b"12345678"))
             if flood == "settings":

@@ -63,8 +63,20 @@ struct CertificateTests {
             "for clients only", TestCertificate("DNS:localhost", usage: "clientAuth"),
             "its purpose is not that of a server"),
         Case(
-            "a name that its issuer may not sign for", TestCertificate("DNS:localhost", issuer: .constrained),
+            "a name that its issuer may not sign for",
+            TestCertificate("DNS:localhost", issuer: .constrained("permitted;DNS:allowed.example")),
             "is not trusted: its issuer may not sign for this name"),
+        Case(
+            "an address that its issuer may not sign for",
+            TestCertificate("IP:127.0.0.1", issuer: .constrained("permitted;IP:192.0.2.0/255.255.255.0")),
+            host: "127.0.0.1", "is not trusted: its issuer may not sign for this name"),
+        Case(
+            "an address that its issuer may sign for",
+            TestCertificate("IP:127.0.0.1", issuer: .constrained("permitted;IP:127.0.0.0/255.0.0.0")),
+            host: "127.0.0.1"),
+        Case(
+            "an expired certificate of its issuer beside the valid one",
+            TestCertificate("DNS:localhost", issuer: .renewed)),
     ]
 
     @Test(
@@ -75,6 +87,30 @@ struct CertificateTests {
             let configuration = CurlTransport.Configuration(trustedCertificates: trusted, usesHTTP2: http2)
             let message = try await Self.send(to: "\(example.host):\(nginx.securePort)", configuration)
             try await Self.check(example, message, nginx)
+        }
+    }
+
+    @Test(
+        "The file with trusted certificates may hold an authority that is not the last, or the server's certificate",
+        arguments: ["renewed.pem", "server.pem"], ["", "# a comment\n", "\u{FEFF}"])
+    func anchor(name: String, prefix: String) async throws {
+        try await Self.with(TestCertificate("DNS:localhost", issuer: .renewed)) { nginx, trusted in
+            let file = trusted.replacing("root.pem", with: name)
+            try Files.write(Array(prefix.utf8) + Files.bytes(file), to: trusted)
+            let configuration = CurlTransport.Configuration(trustedCertificates: trusted)
+            let message = try await Self.send(to: "localhost:\(nginx.securePort)", configuration)
+            #expect(message == nil)
+        }
+    }
+
+    @Test("A file without trusted certificates is named", arguments: [[UInt8]?.none, Array("no certificate".utf8)])
+    func noAnchor(content: [UInt8]?) async throws {
+        try await Self.with(TestCertificate("DNS:localhost")) { nginx, trusted in
+            let file = trusted.replacing("root.pem", with: "nothing.pem")
+            if let content { try Files.write(content, to: file) }
+            let configuration = CurlTransport.Configuration(trustedCertificates: file)
+            let message = try await Self.send(to: "localhost:\(nginx.securePort)", configuration)
+            #expect(message == "\(file) holds no trusted certificate")
         }
     }
 
@@ -171,6 +207,40 @@ struct CertificateTests {
             await transport.shutdown()
             #expect(error?.code == .invalidRequest)
             #expect(try await nginx.log().isEmpty)
+        }
+    }
+
+    /// A server's certificate, and the options of `openssl s_server` that it is offered with.
+    private static let outdated: [(TestCertificate, [String], problem: String)] = [
+        (TestCertificate("DNS:localhost"), ["-tls1"], "has no version of TLS that this client accepts"),
+        (TestCertificate("DNS:localhost"), ["-tls1_1"], "has no version of TLS that this client accepts"),
+        (TestCertificate("DNS:localhost", key: "rsa:1024"), [], "a key in its chain is too short"),
+        (TestCertificate("DNS:localhost", digest: "sha1"), [], "its chain is signed with an outdated hash"),
+    ]
+
+    @Test("Old versions of TLS and weak certificates are for old devices only", arguments: outdated.indices)
+    func old(index: Int) async throws {
+        let (certificate, options, problem) = Self.outdated[index]
+        try await TemporaryFolder.with { folder in
+            let files = try await certificate.make(in: folder)
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
+            try Files.write(Array(answer.utf8), to: folder["file"])
+            let port = try Loopback.freePort()
+            let server = try Shell.start(
+                "sh",
+                [
+                    "-c", "cd \"$1\"; shift; exec openssl s_server \"$@\"", "sh", folder.path, "-accept", "\(port)",
+                    "-cert",
+                    files.server, "-quiet", "-HTTP", "-cipher", "ALL:@SECLEVEL=0",
+                ] + options)
+            try #require(try await Loopback.waits(for: server, at: port))
+            var configuration = CurlTransport.Configuration(trustedCertificates: files.trusted)
+            let message = try await Self.send(to: "localhost:\(port)", configuration)
+            #expect(message?.contains(problem) == true, "\(message ?? "sent")")
+            configuration.permitsOldTLS = true
+            #expect(try await Self.send(to: "localhost:\(port)", configuration) == nil)
+            server.send(SIGTERM)
+            await server.wait()
         }
     }
 

@@ -4,8 +4,10 @@ package struct TestCertificate: Sendable {
     package enum Issuer: Sendable {
         /// The authority that the test trusts.
         case trusted
-        /// An authority under the trusted one, limited to names below `allowed.example`.
-        case constrained
+        /// An authority under the trusted one, limited to the names of an extension `nameConstraints`.
+        case constrained(String)
+        /// An authority under the trusted one, whose expired certificate the server sends as well.
+        case renewed
         /// Another authority.
         case unknown
         /// Self-signed.
@@ -18,6 +20,8 @@ package struct TestCertificate: Sendable {
     private let usage: String
     private let start: String
     private let end: String
+    private let key: String
+    private let digest: String
 
     /// Describes a certificate.
     ///
@@ -28,12 +32,16 @@ package struct TestCertificate: Sendable {
     ///   - usage: The extended key usage.
     ///   - start: The start of its validity, as `YYYYMMDDHHMMSSZ`.
     ///   - end: The end of its validity.
+    ///   - key: The kind of its key, as OpenSSL names it.
+    ///   - digest: The hash that it is signed with.
     package init(
         _ names: String?, commonName: String = "server", issuer: Issuer = .trusted, usage: String = "serverAuth",
-        from start: String = "20200101000000Z", to end: String = "20491231000000Z"
+        from start: String = "20200101000000Z", to end: String = "20491231000000Z", key: String = "ec",
+        digest: String = "sha256"
     ) {
         (self.names, self.commonName, self.issuer) = (names, commonName, issuer)
         (self.usage, self.start, self.end) = (usage, start, end)
+        (self.key, self.digest) = (key, digest)
     }
 
     /// Creates the certificate.
@@ -48,11 +56,18 @@ package struct TestCertificate: Sendable {
         var (signer, chain) = ("root", ["server"])
         switch issuer {
         case .trusted: break
-        case .constrained:
+        case .constrained(let limits):
             signer = "constrained"
             chain.append(signer)
-            let limits = "\(authority)\nnameConstraints=critical,permitted;DNS:allowed.example"
-            try await Self.makeKey(signer, "Constrained Authority", limits, in: folder)
+            let extensions = "\(authority)\nnameConstraints=critical,\(limits)"
+            try await Self.makeKey(signer, "Constrained Authority", extensions, in: folder)
+            try await Self.sign(signer, by: "root", in: folder)
+        case .renewed:
+            signer = "renewed"
+            chain += ["expired", signer]
+            try await Self.makeKey(signer, "Renewed Authority", authority, in: folder)
+            try await Self.sign(signer, by: "root", to: "20210101000000Z", in: folder)
+            try Files.write(Files.bytes(folder["renewed.pem"]), to: folder["expired.pem"])
             try await Self.sign(signer, by: "root", in: folder)
         case .unknown:
             signer = "other"
@@ -62,7 +77,7 @@ package struct TestCertificate: Sendable {
         }
         let alternative = names.map { "\nsubjectAltName=\($0)" } ?? ""
         let extensions = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=\(usage)\(alternative)"
-        try await Self.makeKey("server", commonName, extensions, in: folder)
+        try await Self.makeKey("server", commonName, extensions, key, digest, in: folder)
         try await Self.sign("server", by: signer, from: start, to: end, in: folder)
         let parts = try (chain.map { "\($0).pem" } + ["server.key"]).flatMap { try Files.bytes(folder[$0]) }
         try Files.write(parts, to: folder["chain.pem"])
@@ -71,7 +86,8 @@ package struct TestCertificate: Sendable {
 
     /// Creates a key and a certificate request.
     private static func makeKey(
-        _ name: String, _ commonName: String, _ extensions: String, in folder: TemporaryFolder
+        _ name: String, _ commonName: String, _ extensions: String, _ key: String = "ec", _ digest: String = "sha256",
+        in folder: TemporaryFolder
     ) async throws {
         let configuration = """
             [req]
@@ -86,7 +102,7 @@ package struct TestCertificate: Sendable {
             [authority]
             database=\(folder["\(name).index"])
             new_certs_dir=\(folder.path)
-            default_md=sha256
+            default_md=\(digest)
             policy=any
             rand_serial=yes
             unique_subject=no
@@ -96,9 +112,11 @@ package struct TestCertificate: Sendable {
             """
         try Files.write(Array(configuration.utf8), to: folder["\(name).conf"])
         try Files.write([], to: folder["\(name).index"])
-        try await Shell.run(
-            "openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-config",
-            folder["\(name).conf"], "-keyout", folder["\(name).key"], "-out", folder["\(name).csr"])
+        let curve = key == "ec" ? ["-pkeyopt", "ec_paramgen_curve:prime256v1"] : []
+        let request = ["req", "-new", "-newkey", key] + curve + ["-nodes", "-config", folder["\(name).conf"]]
+        let outcome = try await Shell.outcome(
+            "openssl", request + ["-keyout", folder["\(name).key"], "-out", folder["\(name).csr"]])
+        guard outcome.status == 0 else { throw Shell.Failure(description: "openssl req: \(outcome.errors)") }
     }
 
     private static func sign(
