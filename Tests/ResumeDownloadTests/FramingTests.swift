@@ -39,6 +39,28 @@ struct FramingTests {
         }
     }
 
+    @Test(
+        "A folded line that frames the body is refused, since programs read it differently; others are read",
+        .curlOnly("the system reads them by its own rules"),
+        arguments: [
+            ("Transfer-Encoding:\r\n chunked", false), ("Content-Length: 10\r\n 0000", false),
+            ("Content-Length: 100000\r\nX-Note: a\r\n\tb", true),
+        ])
+    func folded(lines: String, isRead: Bool) async throws {
+        let head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n\(lines)\r\n\r\n"
+        let answer = Response([.raw(Array(head.utf8)), .body(Resource.old.content, 0..<100_000), .close])
+        try await Origin.with({ _ in answer }) { origin in
+            if isRead {
+                _ = try await origin.get()
+                #expect(try origin.hasDelivered(.old))
+            } else {
+                let error = await origin.failure { $0.retryPolicy.retries = 0 }
+                #expect(error?.reason.text.contains("a misplaced folded line") == true, "\(error?.reason.text ?? "")")
+                #expect(try await origin.store.totals().receivedBytes == 0)
+            }
+        }
+    }
+
     @Test("F05, D08: a body that ends with its connection is complete by the rule, and reported as unverified")
     func closeDelimited() async throws {
         let handler: Origin.Handler = { _ in
