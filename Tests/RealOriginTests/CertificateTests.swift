@@ -148,6 +148,24 @@ struct CertificateTests {
         }
     }
 
+    @Test("A request whose tunnel turns out to be dead is sent through a new one")
+    func deadTunnel() async throws {
+        try await Self.with(TestCertificate("DNS:localhost")) { nginx, trusted in
+            try await TemporaryFolder.with { folder in
+                try await Self.withProxy(closingAt: folder["close"]) { proxy in
+                    let proxies = ProxySettings(environment: ["https_proxy": proxy])
+                    let transport = CurlTransport(.init(trustedCertificates: trusted, threads: 1, proxies: proxies))
+                    #expect(try await Self.send(to: "localhost:\(nginx.securePort)", by: transport) == nil)
+                    try Files.write([], to: folder["close"])
+                    #expect(try await Self.send(to: "localhost:\(nginx.securePort)", by: transport) == nil)
+                    await transport.shutdown()
+                    #expect(!Files.exists(folder["close"]))
+                }
+            }
+            #expect(try await nginx.log().count == 2)
+        }
+    }
+
     @Test("A connection to one host is not used for another one at the same address", arguments: [false, true])
     func reused(http2: Bool) async throws {
         try await Self.with(TestCertificate("IP:127.0.0.1")) { nginx, trusted in
@@ -303,9 +321,13 @@ struct CertificateTests {
     }
 
     /// Runs a body with a proxy that leads every tunnel to a port of this machine, for any host.
-    private static func withProxy(_ body: (String) async throws -> Void) async throws {
+    ///
+    /// If there is a file at `signal`, the proxy removes it and closes the tunnel that something is sent through next.
+    private static func withProxy(
+        closingAt signal: String = "/none", _ body: (String) async throws -> Void
+    ) async throws {
         let port = try Loopback.freePort()
-        let proxy = try Shell.start("python3", ["-c", connect, "\(port)"])
+        let proxy = try Shell.start("python3", ["-c", connect, "\(port)", signal])
         try #require(try await Loopback.waits(for: proxy, at: port))
         do {
             try await body("http://127.0.0.1:\(port)")
@@ -319,10 +341,14 @@ struct CertificateTests {
     }
 
     private static let connect = """
-        import socket, sys, threading
-        def pump(source, sink):
+        import os, socket, sys, threading
+        def pump(source, sink, signal="/none"):
             try:
                 while data := source.recv(65536):
+                    if os.path.exists(signal):
+                        os.unlink(signal)
+                        source.shutdown(socket.SHUT_RDWR)
+                        break
                     sink.sendall(data)
             except OSError:
                 pass
@@ -342,8 +368,9 @@ struct CertificateTests {
                 continue
             port = int(head.split()[1].rsplit(b":", 1)[1])
             origin = socket.create_connection(("127.0.0.1", port))
-            client.sendall(b"HTTP/1.1 200 OK\\r\\n\\r\\n")
-            threading.Thread(target=pump, args=(client, origin), daemon=True).start()
+            # The length means nothing here (RFC 9110, 9.3.6).
+            client.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: -\\r\\n\\r\\n")
+            threading.Thread(target=pump, args=(client, origin, sys.argv[2]), daemon=True).start()
             threading.Thread(target=pump, args=(origin, client), daemon=True).start()
         """
 }
