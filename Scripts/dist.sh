@@ -11,7 +11,7 @@ umask 022
 export LC_ALL=C TZ=UTC
 maintainer=${MAINTAINER:-$(git log -1 --format='%an <%ae>')}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-largest=$((25 << 20))
+largest=$((17 << 20))
 build=.build/dist
 files=$build/files
 
