@@ -168,7 +168,8 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Completion/completion.bash"), .embedInCode("Completion/completion.fish"),
-                .embedInCode("Completion/completion.zsh"), .embedInCode("Usage/Texts/environment.txt"),
+                .embedInCode("Completion/completion.zsh"), .embedInCode("Usage/Texts/commands.txt"),
+                .embedInCode("Usage/Texts/environment.txt"),
                 .embedInCode("Usage/Texts/errors.txt"), .embedInCode("Usage/Texts/exit-status.txt"),
                 .embedInCode("Usage/Texts/files.txt"), .embedInCode("Usage/Texts/foreign-commands.txt"),
                 .embedInCode("Usage/Texts/foreign-options.txt"), .embedInCode("Usage/Texts/rivals.txt"),

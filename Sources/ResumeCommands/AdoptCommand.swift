@@ -9,18 +9,7 @@ struct AdoptCommand: ContextCommand {
         commandName: "adopt",
         abstract: "Take over what another program has left of a file.",
         usage: "resumectl adopt [<options>] <path> [<url>]    (--help-hidden shows all options)",
-        discussion: """
-            Copies the bytes into the store and compares samples of them with the server's file. Then run \
-            'resumectl resume' to download the rest. The file itself is only read. The URL may be left out if curl or \
-            wget has recorded it (--xattr).
-
-            EXAMPLE:
-              resumectl adopt image.iso https://example.org/image.iso
-              resumectl adopt download.iso.aria2 https://example.org/image.iso -o image.iso
-
-            EXIT STATUS: 0 adopted, 1 the server has another file, or the store already has bytes of this one, \
-            66 nothing to adopt, otherwise as get.
-            """)
+        discussion: HelpTopic.discussion(of: "adopt"))
 
     @Argument(help: .value("path", "The partial file or its control file."), completion: .file())
     var path: String

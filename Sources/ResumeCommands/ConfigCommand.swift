@@ -6,14 +6,7 @@ struct ConfigCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Show the defaults of get and resume, and where they are set.",
-        discussion: """
-            The file is $XDG_CONFIG_HOME/resumectl/config (~/.config/resumectl/config), or RESUMECTL_CONFIG. Each line \
-            sets an option, such as 'limit-rate = 2M', or 'netrc' for a flag. Variables such as RESUMECTL_LIMIT_RATE \
-            take precedence over it, and arguments over both.
-
-            EXAMPLE:
-              resumectl config
-            """)
+        discussion: HelpTopic.discussion(of: "config"))
 
     @OptionGroup var storeOptions: StoreOptions
 

@@ -8,17 +8,7 @@ struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Check versions, settings, file system, locks, space.",
-        discussion: """
-            Exits with status 65 if a check finds a problem.
-
-            --rebuild replaces a damaged database. It keeps every entry that can still be read, with the bytes that \
-            match their checksums. The old database and all other data files are moved to a folder inside the store; \
-            nothing is deleted. If the database is not damaged, the store is repaired as by verify --repair.
-
-            EXAMPLE:
-              resumectl doctor
-              resumectl doctor --rebuild
-            """)
+        discussion: HelpTopic.discussion(of: "doctor"))
 
     @OptionGroup var storeOptions: StoreOptions
 

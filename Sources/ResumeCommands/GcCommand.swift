@@ -8,18 +8,7 @@ struct GcCommand: ContextCommand {
         commandName: "gc",
         abstract: "Apply the limits: remove expired, then old entries.",
         usage: "resumectl gc [--store <dir>] [--max-size <size>] [--max-age <time>] [--stale] [<options>]",
-        discussion: """
-            The default limits are 16GiB and 30 days, or store-max-size and store-max-age in the configuration file. \
-            Entries that are in use or pinned are kept. Data files that belong to no entry are removed as well; in a \
-            large store, each run looks for them in another part.
-
-            --stale removes only what get may remove when it needs room: data that newer data replaces, entries not used \
-            for a day, and unfinished downloads not used for seven days.
-
-            EXAMPLE:
-              resumectl gc --max-size 10GB --max-age 7d
-              resumectl gc --stale --quiet     # in a crontab
-            """)
+        discussion: HelpTopic.discussion(of: "gc"))
 
     @OptionGroup var storeOptions: StoreOptions
 

@@ -9,16 +9,7 @@ struct LogCommand: ContextCommand {
         commandName: "log",
         abstract: "Show why downloads were resumed, restarted or removed.",
         usage: "resumectl log [<options>] [<entry>]",
-        discussion: """
-            The newest events are printed last. The store records the last 1000 events. Of an entry that was removed \
-            with purge, it keeps only the removal.
-
-            EXAMPLE:
-              resumectl log
-              resumectl log --follow
-              resumectl log -n 0 --since 2h --reason entity-tag-changed
-              resumectl log --json https://example.org/image.iso
-            """)
+        discussion: HelpTopic.discussion(of: "log"))
 
     @OptionGroup var storeOptions: StoreOptions
 

@@ -16,15 +16,7 @@ struct PurgeCommand: ContextCommand {
 
             Options: [--store <dir>] [--include-pinned] [--dry-run] [--json]
             """,
-        discussion: """
-            Entries in use and pinned entries are kept and reported. If several conditions are given, an entry must meet \
-            all of them; if none does, nothing is removed and the exit status is 0. In a terminal, --all asks before it removes anything; elsewhere, it requires --yes to remove more \
-            than 100 entries.
-
-            EXAMPLE:
-              resumectl purge https://example.org/image.iso
-              resumectl purge --older-than 7d --larger-than 1GiB --dry-run
-            """)
+        discussion: HelpTopic.discussion(of: "purge"))
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments

@@ -10,18 +10,7 @@ struct ResumeCommand: ContextCommand {
         commandName: "resume",
         abstract: "Continue the downloads that are not done.",
         usage: "resumectl resume [<options>] [<job> ...]    (--help-hidden shows all options)",
-        discussion: """
-            Works from any folder, after any end of the earlier command. Passwords and tokens are not stored: give \
-            their header fields again, or the complete URL. They are sent to one server only: name the job if those \
-            of several servers need them.
-
-            EXAMPLE:
-              resumectl resume
-              resumectl resume https://example.org/image.iso -H 'Authorization: Bearer TOKEN'
-              resumectl resume image.iso --url https://mirror.example.org/image.iso
-
-            EXIT STATUS: as get.
-            """)
+        discussion: HelpTopic.discussion(of: "resume"))
 
     @OptionGroup var jobs: JobArguments
 

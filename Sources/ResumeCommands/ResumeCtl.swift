@@ -10,17 +10,7 @@ package struct ResumeCtl: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "resumectl",
         abstract: "Resumable downloads. Partial data survives crashes, power loss and restarts.",
-        discussion: """
-            EXAMPLE:
-              resumectl get https://example.org/image.iso
-              resumectl list
-              resumectl gc --max-size 10GB
-
-            EXIT STATUS:
-              0 done, 1 refused permanently, 75 failed for now, 130 interrupted.
-
-            See also 'resumectl help errors', 'help exit-status', 'help environment' and 'help files'.
-            """,
+        discussion: HelpTopic.discussion(of: "resumectl"),
         version: "0.1.0",
         groupedSubcommands: [
             CommandGroup(

@@ -7,14 +7,7 @@ struct ShowCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show an entry: validators, received bytes, history.",
-        discussion: """
-            If no entry has this key or URL, the entry is shown whose destination is this path, or the only one whose \
-            URL, key or destination contains this text. Of a delivered file, it shows when and from where it came.
-
-            EXAMPLE:
-              resumectl show https://example.org/image.iso
-              resumectl show image.iso
-            """)
+        discussion: HelpTopic.discussion(of: "show"))
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument

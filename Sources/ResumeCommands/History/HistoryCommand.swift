@@ -8,14 +8,7 @@ struct HistoryCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
         abstract: "Show the files that were delivered, newest last.",
-        discussion: """
-            The files of the last 90 days, with their URLs, and their digests if these were compared. It lists what was \
-            delivered, not whether the files are still there; see show.
-
-            EXAMPLE:
-              resumectl history --since 7d
-              resumectl history --match '*.iso' --json
-            """)
+        discussion: HelpTopic.discussion(of: "history"))
 
     @OptionGroup var storeOptions: StoreOptions
 

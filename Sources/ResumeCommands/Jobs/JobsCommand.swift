@@ -9,14 +9,7 @@ struct JobsCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
         abstract: "List the unfinished downloads of get.",
-        discussion: """
-            Each line has the state, the received bytes of the total, the URL and the destination, in columns \
-            separated by two or more spaces, and the reason of the last failure.
-
-            EXAMPLE:
-              resumectl jobs
-              resumectl jobs --all --json
-            """)
+        discussion: HelpTopic.discussion(of: "jobs"))
 
     @OptionGroup var storeOptions: StoreOptions
 

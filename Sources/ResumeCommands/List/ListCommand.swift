@@ -8,17 +8,7 @@ struct ListCommand: ContextCommand {
         commandName: "list",
         abstract: "List the entries of the store.",
         usage: "resumectl list [<options>]",
-        discussion: """
-            A terminal shows a table that fits its width, with long URLs shortened in the middle, and the totals. \
-            Other programs get one line per entry with its whole URL, in columns separated by two or more spaces: \
-            state, received bytes of the total, time since the last use, URL.
-
-            EXAMPLE:
-              resumectl list
-              resumectl list --match '*example.org*' --older-than 7d --sort size --limit 10
-              resumectl list --format '{receivedBytes} {url}'
-              resumectl list --json
-            """,
+        discussion: HelpTopic.discussion(of: "list"),
         aliases: ["ls"])
 
     enum Order: String, ExpressibleByArgument, CaseIterable {

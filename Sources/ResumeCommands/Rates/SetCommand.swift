@@ -12,15 +12,7 @@ struct SetCommand: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Change the rate limits of downloads that are running.",
-        discussion: """
-            The new limits apply within a second to each process that downloads with this store, until it ends. They \
-            replace its options of the same names. Processes that start later are not affected.
-
-            EXAMPLE:
-              resumectl set --total-rate 500k
-              resumectl set --total-rate 08:00-18:00=1M,10M
-              resumectl set --limit-rate none
-            """)
+        discussion: HelpTopic.discussion(of: "set"))
 
     @Option(typed: "Bytes per second for each download, or none.")
     var limitRate: RatePlan?

@@ -23,6 +23,19 @@ enum HelpTopic: String, CaseIterable {
         return HelpTopic(rawValue: arguments[1])?.text
     }
 
+    /// What the help of each command says after its options.
+    private static let discussions = {
+        let sections = String(decoding: PackageResources.commands_txt, as: UTF8.self).split(separator: "== ")
+        return Dictionary(
+            uniqueKeysWithValues: sections.map { section in
+                let name = section.prefix { $0 != "\n" }
+                return (String(name), String(section.dropFirst(name.count + 1).dropLast()))
+            })
+    }()
+
+    /// Returns what the help of a command says after its options.
+    static func discussion(of command: String) -> String { discussions[command] ?? "" }
+
     private var text: String {
         let bytes =
             switch self {

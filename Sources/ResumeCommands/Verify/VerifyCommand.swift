@@ -11,16 +11,7 @@ struct VerifyCommand: ContextCommand {
         commandName: "verify",
         abstract: "Compare rows with files, and bytes with checksums.",
         usage: "resumectl verify [<options>] [<entry> ...]    (--help-hidden shows all options)",
-        discussion: """
-            Without entries, the whole store is checked. A delivered file is read, and compared with the digest that it \
-            had, or with a list of checksums. Exits with status 65 if a problem was found and not repaired.
-
-            EXAMPLE:
-              resumectl verify
-              resumectl verify --repair
-              resumectl verify --checksums SHA256SUMS image.iso
-              resumectl verify --remote https://example.org/image.iso
-            """)
+        discussion: HelpTopic.discussion(of: "verify"))
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments
