@@ -14,25 +14,23 @@ extension TransportError {
         case let error as TransportError: self = error
         case let error as DownloadError: self.init(.invalidRequest, error.reason.text)
         case let error as HTTPClientError: self.init(wrapping: error, to: authority)
+        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
+            self.init(.nameNotResolved, "could not resolve the host \(error.host)")
         case let error as NIOConnectionError:
-            let noAddress = error.dnsAError != nil && error.dnsAAAAError != nil
-            self =
-                noAddress && error.connectionErrors.isEmpty
-                ? TransportError(.nameNotResolved, "could not resolve the host \(error.host)")
-                : Self.notConnected(to: authority, error.connectionErrors.first?.error as? IOError)
+            self.init(wrapping: error.connectionErrors[0].error, to: authority)
         case let error as IOError:
             let unreachable = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EHOSTDOWN]
-            self =
-                unreachable.contains(error.errnoCode)
-                ? Self.notConnected(to: authority, error)
-                : TransportError(
-                    .connectionClosed, "the connection to \(authority) failed: \(SystemError.reason(error.errnoCode))")
+            let isConnected = !unreachable.contains(error.errnoCode)
+            self.init(
+                isConnected ? .connectionClosed : .notConnected,
+                "could not \(isConnected ? "receive from" : "connect to") \(authority): \(SystemError.reason(error.errnoCode))"
+            )
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             self.init(wrappingTLS: "\(error)", to: authority)
         case let error as HTTPParserError where error == .invalidEOFState: self = Self.cut(authority)
         case is HTTPParserError, is NIOHTTPDecoderError: self = Self.invalid("\(error)", from: authority)
-        case is ChannelError:
-            self.init(.connectionClosed, "the connection to \(authority) closed: \(error)")
+        case ChannelError.connectTimeout: self.init(.notConnected, "timed out while connecting to \(authority)")
+        case is ChannelError: self = Self.cut(authority)
         default:
             self.init(.other, "the request to \(authority) failed: \(error)")
         }
@@ -63,11 +61,6 @@ extension TransportError {
         default:
             self.init(.other, "the request to \(authority) failed: \(error.description)")
         }
-    }
-
-    private static func notConnected(to authority: String, _ error: IOError?) -> TransportError {
-        let cause = error.map { ": \(SystemError.reason($0.errnoCode))" } ?? ""
-        return TransportError(.notConnected, "could not connect to \(authority)\(cause)")
     }
 }
 #endif

@@ -50,6 +50,8 @@ extension CurlTransport {
         package var usesHTTP3 = false
         /// How a server is told the user and password of a request's `Authorization` field.
         package var authentication = Authentication.basic
+        /// The most connections that each thread keeps open, of all hosts together.
+        package var keptConnections = 64
         /// The cookies of all requests; nil if each download has its own.
         package var cookies: CookieJar?
 

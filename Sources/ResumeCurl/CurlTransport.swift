@@ -18,8 +18,7 @@ import Synchronization
 /// configured. Requests go through a proxy if one is configured.
 public final class CurlTransport: Transport {
     private let configuration: Configuration
-    private let threads: [NetworkThread]
-    private let isShutDown = Atomic(false)
+    private let queue: ExchangeQueue
 
     /// Whether it checks addresses (``Configuration/permitsAddress``).
     public var permitsSomeAddressesOnly: Bool { configuration.permitsAddress != nil }
@@ -28,25 +27,18 @@ public final class CurlTransport: Transport {
     ///
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
-        let known = configuration.knowingTrust
-        let most = max(configuration.connectionsPerHost, 1)
-        let count = min(max(configuration.threads, 1), most, 256)
-        let pool = PartPool()
-        self.configuration = known
-        threads = (0..<count).map { index in
-            NetworkThread(known, connectionsPerHost: (most + count - 1 - index) / count, pool)
-        }
+        self.configuration = configuration.knowingTrust
+        queue = ExchangeQueue(self.configuration)
     }
 
     /// Closes all connections; responses that are still being received fail.
     public func shutdown() async {
-        isShutDown.store(true, ordering: .relaxed)
-        for thread in threads { await thread.stop() }
+        for thread in queue.close() { await thread.stop() }
     }
 
     /// Ends the threads if ``shutdown()`` was not called, for example after an error.
     deinit {
-        for thread in threads { thread.post(.stop) }
+        for thread in queue.close() { thread.post(.stop) }
     }
 
     /// Sends a request as `Transport` requires.
@@ -64,16 +56,13 @@ public final class CurlTransport: Transport {
     }
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
+        guard NetworkThread.isUsable else {
+            throw TransportError(.invalidRequest, "the installed libcurl is too old; 7.87 or a later one is needed")
+        }
         let url = try DownloadURL(of: request)
         let proxy = try configuration.proxies?.proxy(for: url)
-        // The one with the fewest exchanges, at first with this host; the first of them, whose connections are the most
-        // likely to be used again.
-        guard !isShutDown.load(ordering: .relaxed),
-            let thread = threads.min(by: { $0.load(of: url.authority) < $1.load(of: url.authority) })
-        else { throw TransportError.isShutDown }
-        let exchange = Exchange(
-            request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, on: thread)
-        thread.post(.start(exchange))
+        let exchange = Exchange(request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, in: queue)
+        queue.start(exchange)
         return TransportResponse(
             head: try await exchange.head(within: timeout), body: exchange, trust: configuration.trust)
     }
@@ -103,6 +92,82 @@ public final class CurlTransport: Transport {
     /// Whether libcurl has HTTP/3.
     package static var supportsHTTP3: Bool {
         unsafe resume_curl_version().pointee.features & CURL_VERSION_HTTP3 != 0
+    }
+}
+
+/// Distributes exchanges among threads: at most so many at a time with one host, on all threads together.
+///
+/// libcurl's own limit is not used: requests that wait for one host keep those for others from starting there.
+final class ExchangeQueue: Sendable {
+    private struct State {
+        /// How many exchanges each thread performs, by host.
+        var running: [[String: Int]]
+        var waiting: [Exchange] = []
+        var isClosed = false
+
+        /// Returns how many exchanges a thread performs.
+        func total(of thread: NetworkThread) -> Int { running[thread.number].values.reduce(0, +) }
+    }
+
+    private let threads: [NetworkThread]
+    /// The most exchanges with one host.
+    private let most: Int
+    private let state: Mutex<State>
+
+    init(_ configuration: CurlTransport.Configuration) {
+        most = min(max(configuration.connectionsPerHost, 1), 1 << 16)
+        let count = min(max(configuration.threads, 1), most, 256)
+        let pool = PartPool()
+        threads = (0..<count).map { NetworkThread(configuration, pool, number: $0) }
+        state = Mutex(State(running: Array(repeating: [:], count: count)))
+    }
+
+    /// Starts an exchange, as soon as there is room.
+    func start(_ exchange: Exchange) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.waiting.append(exchange) }
+            return state.isClosed
+        }
+        if isClosed { exchange.end(with: .isShutDown) } else { startNext(with: exchange.host) }
+    }
+
+    /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
+    func noteEnd(of exchange: Exchange, on thread: NetworkThread) {
+        state.withLock { state in
+            let rest = (state.running[thread.number][exchange.host] ?? 0) - 1
+            state.running[thread.number][exchange.host] = rest > 0 ? rest : nil
+        }
+        startNext(with: exchange.host)
+    }
+
+    /// Starts the next exchange with a host on the least loaded thread that has room for it.
+    private func startNext(with host: String) {
+        let next = state.withLock { state -> (Exchange, NetworkThread)? in
+            // Each thread has its share, since its connections stay open.
+            let free = threads.filter { thread in
+                let share = (most + threads.count - 1 - thread.number) / threads.count
+                return state.running[thread.number][host] ?? 0 < share
+            }
+            guard let place = state.waiting.firstIndex(where: { $0.host == host }),
+                let thread = free.min(by: { state.total(of: $0) < state.total(of: $1) })
+            else { return nil }
+            state.running[thread.number][host, default: 0] += 1
+            return (state.waiting.remove(at: place), thread)
+        }
+        if let (exchange, thread) = next { exchange.start(on: thread) }
+    }
+
+    /// Starts no more exchanges.
+    ///
+    /// - Returns: The threads.
+    func close() -> [NetworkThread] {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for exchange in waiting { exchange.end(with: .isShutDown) }
+        return threads
     }
 }
 

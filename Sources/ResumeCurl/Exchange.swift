@@ -18,6 +18,8 @@ final class Exchange: ResponseBody {
     let proxy: ProxyServer?
     /// The server for messages: host, port and proxy.
     let authority: String
+    /// The host whose connections are limited.
+    let host: String
     /// The cookies that the request sends, and that its response changes.
     let jar: CookieJar?
     /// How many bytes of heads and bodies were received.
@@ -25,26 +27,30 @@ final class Exchange: ResponseBody {
 
     private struct State {
         var isPaused = false
-        var lastSign = ContinuousClock.now
+        /// The thread that performs it, once it does.
+        var thread: NetworkThread?
+        /// When it began, or the last interim response arrived.
+        var lastSign: ContinuousClock.Instant?
         /// Why the exchange failed, as far as another thread has seen it.
         var failure: TransportError?
     }
 
     private let mailbox: BodyMailbox
     private let state = Mutex(State())
-    let thread: NetworkThread
+    let queue: ExchangeQueue
     /// Where a reader runs while the network thread receives.
-    private let queue = DispatchQueue(label: "resume-store.body")
+    private let readers = DispatchQueue(label: "resume-store.body")
     private let isDrainQueued = Atomic(false)
 
     init(
-        _ request: HTTPRequest, to url: DownloadURL, by proxy: ProxyServer?, _ jar: CookieJar?, on thread: NetworkThread
+        _ request: HTTPRequest, to url: DownloadURL, by proxy: ProxyServer?, _ jar: CookieJar?, in queue: ExchangeQueue
     ) {
         self.request = request
         self.url = url
         self.proxy = proxy
         self.jar = jar
-        self.thread = thread
+        self.queue = queue
+        host = "\(url.scheme)://\(url.host):\(url.port)"
         authority = proxy.map { "\(url.authority) via the proxy \($0.authority)" } ?? url.authority
         mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))
     }
@@ -59,7 +65,7 @@ final class Exchange: ResponseBody {
     func head(within timeout: Duration?) async throws -> HTTPResponse {
         let stop = timeout.map { timeout in
             Ticker.shared.every(min(timeout, max(timeout / 8, .milliseconds(50)))) { [self] in
-                guard state.withLock(\.lastSign).duration(to: .now) >= timeout else { return }
+                guard let sign = state.withLock(\.lastSign), sign.duration(to: .now) >= timeout else { return }
                 cancel(with: TransportError.late(url.authority, timeout))
             }
         }
@@ -86,10 +92,16 @@ final class Exchange: ResponseBody {
         mailbox.end(with: error, drops: true)
         // Nothing is left to read, so no reader is called.
         mailbox.drain()
-        thread.post(.cancel(self))
+        state.withLock(\.thread)?.post(.cancel(self))
     }
 
     // MARK: The network's side
+
+    /// Begins on a thread.
+    func start(on thread: NetworkThread) {
+        state.withLock { ($0.thread, $0.lastSign) = (thread, .now) }
+        thread.post(.start(self))
+    }
 
     /// Whether the response has ended, or was cancelled.
     var hasEnded: Bool { mailbox.hasEnded }
@@ -127,7 +139,7 @@ final class Exchange: ResponseBody {
 
     /// Continues the transfer as soon as there is room.
     func resumeWhenRoom() {
-        mailbox.whenRoom { [self] in thread.post(.resume(self)) }
+        mailbox.whenRoom { [self] in state.withLock(\.thread)?.post(.resume(self)) }
     }
 
     /// Adds the end.
@@ -138,7 +150,7 @@ final class Exchange: ResponseBody {
 
     private func drainLater() {
         guard !isDrainQueued.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        queue.async { [self] in
+        readers.async { [self] in
             isDrainQueued.store(false, ordering: .releasing)
             mailbox.drain()
         }

@@ -21,39 +21,35 @@ final class NetworkThread: Sendable {
         var isRunning = false
         var isStopped = false
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
-        /// The numbers of exchanges that have not ended, by host.
-        var loads: [String: Int] = [:]
     }
 
     /// libcurl's handle, which only the thread uses, except to be woken.
     private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
     private let state = Mutex(State())
     let configuration: CurlTransport.Configuration
+    /// Its place among the threads of the transport.
+    let number: Int
     let sockets = OpenSockets()
     let pool: PartPool
 
-    private static let isReady: Bool = {
-        // The name of a signal is not needed, since NOSIGNAL is set.
-        curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    /// Whether libcurl can be used: one that is older than the headers would ignore the judgement on certificates.
+    static let isUsable: Bool = {
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK else { return false }
+        return unsafe resume_curl_version().pointee.version_num >= 0x07_57_00
     }()
 
-    init(_ configuration: CurlTransport.Configuration, connectionsPerHost: Int, _ pool: PartPool) {
-        _ = Self.isReady
+    init(_ configuration: CurlTransport.Configuration, _ pool: PartPool, number: Int) {
+        _ = Self.isUsable
+        self.number = number
         self.configuration = configuration
         self.pool = pool
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
         unsafe self.multi = unsafe multi
         unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
-        unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
-        unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, max(connectionsPerHost, 4))
+        unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, configuration.keptConnections)
     }
 
     deinit { unsafe curl_multi_cleanup(multi) }
-
-    /// The number of exchanges that have not ended, with one host and with all.
-    func load(of host: String) -> (Int, Int) {
-        state.withLock { ($0.loads[host] ?? 0, $0.loads.values.reduce(0, +)) }
-    }
 
     /// Passes a command to the thread, which is started by the first exchange.
     func post(_ command: Command) {
@@ -63,8 +59,7 @@ final class NetworkThread: Sendable {
                 return (false, false)
             }
             var starts = false
-            if case .start(let exchange) = command {
-                state.loads[exchange.url.authority, default: 0] += 1
+            if case .start = command {
                 starts = !state.isRunning
                 state.isRunning = true
             }
@@ -79,6 +74,8 @@ final class NetworkThread: Sendable {
     /// Ends all exchanges and the thread.
     func stop() async {
         post(.stop)
+        // libcurl's call may not return while data arrives.
+        sockets.endAll()
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 state.isStopped = true
@@ -121,14 +118,6 @@ final class NetworkThread: Sendable {
 
     /// Whether commands wait.
     var hasCommands: Bool { state.withLock { !$0.inbox.isEmpty } }
-
-    /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
-    func noteEnd(of exchange: Exchange) {
-        state.withLock { state in
-            let rest = (state.loads[exchange.url.authority] ?? 0) - 1
-            state.loads[exchange.url.authority] = rest > 0 ? rest : nil
-        }
-    }
 
     private func finish() {
         let (inbox, waiters) = state.withLock { state in
@@ -199,7 +188,7 @@ private final class NetworkTurns {
 
     private func start(_ exchange: Exchange) {
         guard !exchange.hasEnded, let handle = unsafe idle.popLast() ?? curl_easy_init() else {
-            thread.noteEnd(of: exchange)
+            exchange.queue.noteEnd(of: exchange, on: thread)
             return exchange.end(with: .isShutDown)
         }
         let reception = unsafe Reception(exchange, handle, thread.configuration, thread.sockets, thread.pool)
@@ -230,7 +219,7 @@ private final class NetworkTurns {
 
     private func end(_ exchange: Exchange, _ result: CURLcode) {
         guard let reception = receptions.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-        thread.noteEnd(of: exchange)
+        exchange.queue.noteEnd(of: exchange, on: thread)
         reception.end(result)
         unsafe _ = curl_multi_remove_handle(multi, reception.handle)
         // A failed handle keeps its buffer, so that its size cannot be set again.

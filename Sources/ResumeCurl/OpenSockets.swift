@@ -81,6 +81,7 @@ final class OpenSockets: Sendable {
             guard let connection = connections[socket], connection.ends != nil, connection.exchange === exchange
             else { return false }
             connections[socket]?.exchange = nil
+            connections[socket]?.start = Self.received(by: socket) ?? 0
             return true
         }
     }
@@ -100,23 +101,24 @@ final class OpenSockets: Sendable {
     func endFloods() {
         connections.withLock { connections in
             for (socket, connection) in connections {
-                guard let exchange = connection.exchange, connection.ends != nil else { continue }
-                let surplus = exchange.isPaused ? 0 : Self.surplus(in: socket, connection, exchange)
+                // Those without an exchange, too: libcurl reads what they sent when it closes them.
+                let exchange = connection.exchange
+                let surplus = exchange?.isPaused == true ? 0 : Self.surplus(in: socket, connection)
                 connections[socket]?.surplus = surplus > Self.limit ? connection.surplus + 1 : 0
                 guard surplus > Self.limit, connection.surplus > 0 else { continue }
-                exchange.fail(
+                exchange?.fail(
                     .invalid(
                         "received \(Self.limit >> 20) MiB of HTTP data that is neither header nor body",
-                        from: exchange.authority))
+                        from: exchange?.authority ?? ""))
                 _ = shutdown(socket, Int32(SHUT_RDWR))
             }
         }
     }
 
-    private static func surplus(in socket: Int32, _ connection: Connection, _ exchange: Exchange) -> Int {
+    private static func surplus(in socket: Int32, _ connection: Connection) -> Int {
         guard let received = received(by: socket), received >= connection.start else { return 0 }
         return Int(clamping: received - connection.start) - unread(in: socket)
-            - 2 * exchange.delivered.load(ordering: .relaxed)
+            - 2 * (connection.exchange?.delivered.load(ordering: .relaxed) ?? 0)
     }
 
     /// Returns how many bytes a socket has received; nil if the system does not tell.

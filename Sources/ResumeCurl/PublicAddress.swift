@@ -5,7 +5,7 @@ import ResumeFiles
 /// Programs that fetch URLs from untrusted users must not let them access the program's own machine and network
 /// (server-side request forgery).
 package enum PublicAddress {
-    /// Implements ``AsyncHTTPTransport/isPublicAddress(_:)``.
+    /// Implements ``CurlTransport/isPublicAddress(_:)``.
     package static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
         if bytes.count == 4 { return isPublic4(bytes) }
@@ -13,7 +13,7 @@ package enum PublicAddress {
         if isIn("::ffff:0:0/96 64:ff9b::/96", bytes) { return isPublic4(Array(bytes.suffix(4))) }
         if isIn("2002::/16", bytes) { return isPublic4(Array(bytes[2..<6])) }
         // Global unicast, without documentation and protocols.
-        return isIn("2000::/3", bytes) && !isIn("2001:db8::/32 2001::/23", bytes)
+        return isIn("2000::/3", bytes) && !isIn("2001:db8::/32 2001::/23 3fff::/20", bytes)
     }
 
     private static func isPublic4(_ bytes: [UInt8]) -> Bool {

@@ -94,7 +94,7 @@ extension Reception {
             let data = Data(base64Encoded: String(value.dropFirst(6)))
         else { return false }
         set(CURLOPT_USERPWD, String(decoding: data, as: UTF8.self))
-        set(CURLOPT_HTTPAUTH, settings.authentication == .digest ? 1 << 1 : ~(1 << 4))
+        set(CURLOPT_HTTPAUTH, settings.authentication == .digest ? 2 : 3)
         return true
     }
 
@@ -143,11 +143,16 @@ extension Reception {
         if TLSEnds.isOpenSSL { set(CURLOPT_SSL_CIPHER_LIST, "DEFAULT:@SECLEVEL=\(settings.permitsOldTLS ? 0 : 2)") }
         set(CURLOPT_SSL_VERIFYPEER, settings.verifiesServers ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, settings.verifiesServers ? 2 : 0)
-        if let path = settings.trustedCertificates {
-            set(CURLOPT_CAINFO, path)
-            set(CURLOPT_PROXY_CAINFO, path)
+        let folder = settings.trustedCertificateFolder
+        if let file = settings.trustedCertificates {
+            set(CURLOPT_CAINFO, file)
+            set(CURLOPT_PROXY_CAINFO, file)
         }
-        if let folder = settings.trustedCertificateFolder { set(CURLOPT_CAPATH, folder) }
+        if settings.trustedCertificates != nil || folder != nil {
+            // libcurl may have a folder of its own, which would be trusted besides the file.
+            set(CURLOPT_CAPATH, folder)
+            set(CURLOPT_PROXY_CAPATH, folder)
+        }
         guard let own = settings.clientCertificate else { return }
         set(CURLOPT_SSLCERT, own.file)
         set(CURLOPT_SSLKEY, own.keyFile ?? own.file)

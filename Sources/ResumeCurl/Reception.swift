@@ -18,7 +18,7 @@ final class Reception {
     /// OpenSSL's connection, whose end is watched.
     private var tls: UnsafeRawPointer?
     /// Whether a connection is established, so that heads are no longer those of a proxy.
-    private var isEstablished = false
+    private(set) var isEstablished = false
     private var hasPassedHead = false
     private var received: Int64 = 0
     /// Whether the reader has to read first.
@@ -57,6 +57,9 @@ final class Reception {
         unsafe context.map { unsafe Unmanaged<Reception>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    /// Whether the head of the response was received.
+    var hasHead: Bool { reader.head != nil }
+
     private var isSecure: Bool { exchange.url.scheme == "https" }
 
     // MARK: Callbacks
@@ -64,7 +67,7 @@ final class Reception {
     /// Refuses an address that the caller does not permit, or opens a socket.
     func open(_ target: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         // libcurl repeats a request on a new connection, through a new tunnel, where one that it used again was dead.
-        isEstablished = false
+        (isEstablished, failure) = (false, nil)
         if let permits = settings.permitsAddress {
             let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
             let address = unsafe PublicAddress.text(
@@ -99,7 +102,7 @@ final class Reception {
         } else if !isSecure, exchange.proxy?.kind != .https, OpenSockets.unread(in: socket) > 0 {
             failure = TransportError(.connectionClosed, "\(exchange.authority) sent data before the request")
         }
-        unsafe tls = TLSEnds.watch(handle)
+        unsafe tls = TLSEnds.watch(handle, for: exchange)
         return failure == nil
     }
 
@@ -217,7 +220,7 @@ final class Reception {
     private func leave() -> (isOpen: Bool, hasClosedPolitely: Bool?) {
         (
             socket.take().map { sockets.release($0, by: exchange) } ?? false,
-            unsafe tls.take().map { unsafe TLSEnds.end($0) }
+            unsafe tls.take().map { unsafe TLSEnds.end($0, for: exchange) }
         )
     }
 
@@ -227,12 +230,8 @@ final class Reception {
         if result == CURLE_PEER_FAILED_VERIFICATION, let mismatch = certificate?.problem(for: exchange.url) {
             return mismatch
         }
-        guard result == CURLE_OK else {
-            return unsafe TransportError(
-                result, handle, exchange, String(cString: text), isEstablished: isEstablished,
-                hasHead: reader.head != nil)
-        }
-        guard reader.head != nil else { return .cut(exchange.authority, before: "without a response") }
+        guard result == CURLE_OK else { return TransportError(result, of: self) }
+        guard hasHead else { return .cut(exchange.authority, before: "without a response") }
         let isWhole =
             switch reader.framing {
             case .none, .chunked: true

@@ -10,8 +10,14 @@ enum TLSEnds {
     private typealias Observer = @convention(c) (UnsafeRawPointer?, Int32, Int32) -> Void
     private typealias SetObserver = @convention(c) (UnsafeMutableRawPointer?, Observer) -> Void
 
-    /// Whether each watched connection has ended so, by its address.
-    fileprivate static let ends = Mutex<[UInt: Bool]>([:])
+    fileprivate struct Watch {
+        /// Who watches; the address of a connection may be that of another thread's next one.
+        let owner: ObjectIdentifier
+        var hasClosed = false
+    }
+
+    /// The watched connections, by their addresses.
+    fileprivate static let watches = Mutex<[UInt: Watch]>([:])
 
     /// Whether libcurl uses OpenSSL.
     static let isOpenSSL =
@@ -33,7 +39,7 @@ enum TLSEnds {
     }
 
     /// Watches the connection of a request; nil if it cannot be watched.
-    static func watch(_ handle: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
+    static func watch(_ handle: UnsafeMutableRawPointer, for owner: Exchange) -> UnsafeRawPointer? {
         guard unsafe setObserver != nil else { return nil }
         var found: UnsafeMutableRawPointer?
         guard unsafe resume_curl_get_pointer(handle, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK,
@@ -41,15 +47,20 @@ enum TLSEnds {
             unsafe session.pointee.backend == CURLSSLBACKEND_OPENSSL,
             let connection = unsafe session.pointee.internals
         else { return nil }
-        ends.withLock { $0[UInt(bitPattern: connection)] = false }
+        watches.withLock { $0[UInt(bitPattern: connection)] = Watch(owner: ObjectIdentifier(owner)) }
         return UnsafeRawPointer(connection)
     }
 
     /// Ends the watch.
     ///
     /// - Returns: Whether the server has ended the connection with close_notify.
-    static func end(_ connection: UnsafeRawPointer) -> Bool {
-        ends.withLock { $0.removeValue(forKey: UInt(bitPattern: connection)) ?? false }
+    static func end(_ connection: UnsafeRawPointer, for owner: Exchange) -> Bool {
+        let key = UInt(bitPattern: connection)
+        return watches.withLock { watches in
+            guard let watch = watches[key], watch.owner == ObjectIdentifier(owner) else { return false }
+            watches[key] = nil
+            return watch.hasClosed
+        }
     }
 }
 
@@ -58,5 +69,5 @@ private func noteAlert(_ connection: UnsafeRawPointer?, _ event: Int32, _ value:
     // SSL_CB_READ_ALERT, and the description close_notify.
     guard event & 0x4004 == 0x4004, value & 0xFF == 0 else { return }
     let key = UInt(bitPattern: connection)
-    TLSEnds.ends.withLock { if $0[key] != nil { $0[key] = true } }
+    TLSEnds.watches.withLock { $0[key]?.hasClosed = true }
 }

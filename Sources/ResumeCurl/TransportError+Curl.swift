@@ -5,19 +5,9 @@ import ResumeHTTP
 
 extension TransportError {
     /// Maps the result of a failed transfer to a code and a message, by the numbers of libcurl and of OpenSSL.
-    ///
-    /// - Parameters:
-    ///   - result: The result.
-    ///   - handle: The handle, for what it tells besides.
-    ///   - exchange: The exchange.
-    ///   - text: The text of the error, for what the numbers do not tell.
-    ///   - isEstablished: Whether the connection was established, and the request sent.
-    ///   - hasHead: Whether the head of the response was received.
-    init(
-        _ result: CURLcode, _ handle: UnsafeMutableRawPointer, _ exchange: Exchange, _ text: String,
-        isEstablished: Bool,
-        hasHead: Bool
-    ) {
+    init(_ result: CURLcode, of reception: Reception) {
+        let (exchange, settings, isEstablished) = (reception.exchange, reception.settings, reception.isEstablished)
+        let (handle, text) = unsafe (reception.handle, String(cString: reception.text))
         let authority = exchange.authority
         let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)
         switch result {
@@ -40,13 +30,13 @@ extension TransportError {
             let reason = number == 0 ? "" : ": \(SystemError.reason(number))"
             self.init(.notConnected, "could not connect to \(authority)\(reason)")
         case CURLE_INTERFACE_FAILED:
-            let place = exchange.thread.configuration.localInterface ?? ""
+            let place = settings.localInterface ?? ""
             self.init(
                 .invalidRequest,
                 "could not connect to \(authority) from \(Printable.escaped(place)), which is not an interface or address "
                     + "of this machine")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
-            self.init(.tls, unsafe Self.distrust(of: exchange, result, handle))
+            self.init(.tls, Self.distrust(result, of: reception))
         case CURLE_SSL_CERTPROBLEM:
             self.init(.tls, "the certificate of this client, or its key, cannot be used")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
@@ -55,7 +45,7 @@ extension TransportError {
             self = .invalid("it is not HTTP", from: authority)
         case CURLE_OUT_OF_MEMORY:
             self = .invalid("a line of the header is too long", from: authority)
-        case CURLE_HTTP2_STREAM where !hasHead && text.contains("PROTOCOL_ERROR"):
+        case CURLE_HTTP2_STREAM where !reception.hasHead && text.contains("PROTOCOL_ERROR"):
             self = .invalid("it breaks a rule of HTTP/2", from: authority)
         case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3:
             self.init(.connectionClosed, "the response from \(authority) was cut: the server broke off HTTP/2")
@@ -92,13 +82,11 @@ extension TransportError {
     }
 
     /// Says why a certificate is not trusted, by the numbers of X509_V_ERR in OpenSSL.
-    private static func distrust(
-        of exchange: Exchange, _ result: CURLcode, _ handle: UnsafeMutableRawPointer
-    ) -> String {
-        let start = "the certificate of \(exchange.authority) is not trusted"
-        let file = Printable.escaped(exchange.thread.configuration.trustedCertificates ?? "")
+    private static func distrust(_ result: CURLcode, of reception: Reception) -> String {
+        let start = "the certificate of \(reception.exchange.authority) is not trusted"
+        let file = Printable.escaped(reception.settings.trustedCertificates ?? "")
         guard result != CURLE_SSL_CACERT_BADFILE else { return "\(file) holds no trusted certificate" }
-        switch unsafe number(CURLINFO_SSL_VERIFYRESULT, handle) {
+        switch unsafe number(CURLINFO_SSL_VERIFYRESULT, reception.handle) {
         case 9: return "\(start): it is not valid yet"
         case 10: return "\(start): it has expired"
         case 18: return "\(start): it is self-signed"

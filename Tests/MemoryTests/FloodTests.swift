@@ -74,6 +74,32 @@ struct FloodTests {
         #expect(get.text.contains("HTTP"), "\(get.text)")
     }
 
+    @Test("A flood before the request ends the connection, too", arguments: ["handshake", "connect"])
+    func early(flood: String) async throws {
+        let idle = try await MeasuredGet.idlePeak()
+        let get = try await Self.with(flood) { server in
+            let proxy = flood == "connect" ? ["-x", server.url.replacing("https", with: "http")] : []
+            return try await MeasuredGet.run(server.url, server.options + proxy + ["--stall-timeout", "240"])
+        }
+        print("a flood before the request: \(flood)")
+        expectBounded(get, over: idle)
+        #expect(get.status == 75 && get.delivered == nil, "\(get.text)")
+        #expect(get.text.contains("neither header nor body"), "\(get.text)")
+    }
+
+    @Test("A flood does not keep the program from ending", arguments: ["handshake", "ping"])
+    func interrupted(flood: String) async throws {
+        try await Self.with(flood) { server in
+            let get = try Resumectl(folder: server.folder).start(
+                ["get", server.url, "-o", server.folder["out"]] + server.options, output: server.folder["get"])
+            try await Task.sleep(for: .milliseconds(500))
+            let begin = ContinuousClock.now
+            get.send(SIGINT)
+            #expect(await get.wait() == .exited(130))
+            #expect(ContinuousClock.now - begin < .seconds(20))
+        }
+    }
+
     @Test(
         "Unread data uses no more memory in small or padded frames", arguments: ["slow-tiny", "slow-padded"])
     func slow(flood: String) async throws {
@@ -277,6 +303,14 @@ struct FloodTests {
         while True:
             connection, _ = listener.accept()
             try:
+                if flood == "handshake":
+                    while True:
+                        connection.sendall(b"\x16\x03\x03\0\4\0\0\0\0" * 5000)
+                if flood == "connect":
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 407 x\r\nContent-Length: 999999999999\r\n\r\n")
+                    while True:
+                        connection.sendall(b"a" * 65536)
                 peer = Peer(context.wrap_socket(connection, server_side=True))
                 if flood == "preface":
                     peer.forever(frame(6, 0, 0, b"12345678"))

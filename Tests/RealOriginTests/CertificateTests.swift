@@ -214,6 +214,32 @@ struct CertificateTests {
         }
     }
 
+    @Test(
+        "--cacert alone is trusted, although libcurl knows a folder of the system's",
+        .enabled(if: Shell.isRoot && Shell.has("unshare"), "needs root and unshare"))
+    func systemFolder() async throws {
+        try await Self.with(TestCertificate("DNS:localhost")) { nginx, trusted in
+            try await TemporaryFolder.with { folder in
+                // An authority with another name.
+                _ = try await TestCertificate("DNS:localhost", issuer: .unknown).make(in: folder)
+                try await Shell.run("mkdir", folder["system"])
+                let hash = try await Shell.run("openssl", "x509", "-hash", "-noout", "-in", trusted)
+                for name in ["\(hash.trimmingCharacters(in: .whitespacesAndNewlines)).0", "ca-certificates.crt"] {
+                    try await Shell.run("cp", trusted, folder["system/\(name)"])
+                }
+                let mounted = "mount --bind '\(folder["system"])' /etc/ssl/certs && exec \"$@\""
+                let get = [Resumectl.path, "get", "https://localhost:\(nginx.securePort)/file", "-o", folder["out"]]
+                for (options, isTrusted) in [(["--cacert", folder["other.pem"]], false), ([], true)] {
+                    let outcome = try await Shell.outcome(
+                        "unshare",
+                        ["-m", "sh", "-c", mounted, "sh"] + get + options + ["--restart", "--retries", "0"],
+                        environment: Resumectl(folder: folder).environment)
+                    #expect(outcome.status == (isTrusted ? 0 : 1), "\(outcome.errors)")
+                }
+            }
+        }
+    }
+
     @Test("A Host field that differs from the URL's host is refused over TLS")
     func otherHost() async throws {
         try await Self.with(TestCertificate("IP:127.0.0.1,DNS:a.example")) { nginx, trusted in

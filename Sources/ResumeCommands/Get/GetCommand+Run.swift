@@ -122,7 +122,8 @@ extension GetCommand {
         configuration.threads = threads
         configuration.connectTimeout = PaceOptions.limit(pace.connectTimeout)
         // Samples are requested side by side.
-        configuration.connectionsPerHost = load.perHost ?? max(downloads * pace.connections, 4)
+        configuration.keptConnections = max(downloads * pace.connections, 4)
+        configuration.connectionsPerHost = load.perHost ?? configuration.keptConnections
         configuration.usesHTTP2 = requests.usesHTTP2
         if connection.insecure, !isQuiet {
             context.say(

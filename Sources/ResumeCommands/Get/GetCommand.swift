@@ -9,15 +9,7 @@ struct GetCommand: ContextCommand {
         commandName: "get",
         abstract: "Download URLs, resuming where an earlier run stopped.",
         usage: "resumectl get [<options>] <url> ...    (--help-hidden shows all options)",
-        discussion: """
-            EXAMPLE:
-              resumectl get https://example.org/image.iso
-              resumectl get -i urls.txt -P files --skip-existing
-              resumectl get -o - https://example.org/data.tar.gz | tar xz
-
-            EXIT STATUS: 0 done, 1 refused or another checksum, 64 usage, 73 destination,
-              74 disk, 75 failed for now (run it again), 130 interrupted.
-            """)
+        discussion: HelpTopic.discussion(of: "get"))
 
     @Argument(help: .value("url", "host/path means https, but http for this machine."))
     var urls: [String] = []
