@@ -46,6 +46,8 @@ final class NetworkThread: Sendable {
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
         unsafe self.multi = unsafe multi
         unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+        // CURLMOPT_QUICK_EXIT of libcurl 8.20 and later, which would wait for look-ups at the end; others ignore it.
+        unsafe _ = resume_curl_multi_set_number(multi, CURLMoption(rawValue: 21), 1)
         unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, configuration.keptConnections)
     }
 
