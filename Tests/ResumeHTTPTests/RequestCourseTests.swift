@@ -12,7 +12,7 @@ struct RequestCourseTests {
     @Test("A cut waits, progress restores the retries, and a complete part is followed by the next one")
     func bodies() {
         var course = RequestCourse(Self.limits)
-        #expect(course.next(after: .body(received: 1, failed: false), at: Self.now) == .wait(.milliseconds(20)))
+        #expect(course.next(after: .body(received: 1, failed: false), at: Self.now) == .wait(.milliseconds(15)))
         for _ in 0..<2 {
             #expect(course.next(after: .body(received: 0, failed: true), at: Self.now) == .wait(.milliseconds(1000)))
         }

@@ -83,7 +83,7 @@ struct RetryBudgetTests {
             #expect(!budget.hasProgressed)
             #expect(
                 budget.wait(max(least - least / 2 - 1, 0), of: total)
-                    == (least > 30_000 ? .milliseconds(20) : .seconds(1)))
+                    == (least > 30_000 ? .milliseconds(15) : .seconds(1)))
             #expect(!budget.hasProgressed)
             #expect(budget.wait(1, of: total) == .milliseconds(500), "\(least)")
             #expect(budget.hasProgressed)
@@ -121,7 +121,7 @@ struct RetryBudgetTests {
         }
         #expect(now >= .seconds(1900) && now < .seconds(1931), "\(now)")
         // Progress begins another quarter of an hour.
-        #expect(budget.wait(65_536, of: 10 << 20, at: now) == .milliseconds(20))
+        #expect(budget.wait(65_536, of: 10 << 20, at: now) == .milliseconds(15))
         #expect(budget.wait(0, of: 10 << 20, at: now + .seconds(899)) != nil)
     }
 
@@ -143,11 +143,11 @@ struct RetryBudgetTests {
         #expect(none.wait(0, retryAfter: 1) == nil)
     }
 
-    @Test("After more than 16 KiB the next try follows within 20 ms, unless the server asks for more")
+    @Test("After more than 16 KiB the next try follows within 15 ms, unless the server asks for more")
     func enough() {
         var budget = RetryBudget()
         for jitter in [0, 0.5, 1] {
-            #expect(budget.wait(16385, jitter: jitter) == .milliseconds(20))
+            #expect(budget.wait(16385, jitter: jitter) == .milliseconds(15))
         }
         #expect(budget.wait(.max, retryAfter: 3, jitter: 0) == .seconds(3))
         #expect(budget.wait(16384) == .seconds(1), "no progress by itself")

@@ -32,8 +32,8 @@ package struct RetryBudget: Sendable {
 
     /// A connection that received more bytes than this was useful.
     private static let enough: Int64 = 16 << 10
-    /// The longest delay after a useful connection; it limits requests to fifty per second.
-    static let pause: Duration = .milliseconds(20)
+    /// The longest delay after a useful connection; it limits requests to about sixty per second.
+    static let pause: Duration = .milliseconds(15)
     /// The longest time that is added at random to a delay that the server requested.
     private static let longestAddition: Duration = .seconds(60)
 
@@ -69,7 +69,7 @@ package struct RetryBudget: Sendable {
     /// Records a failure.
     ///
     /// - Parameters:
-    ///   - received: The number of bytes that the request added. After more than 16 KiB the delay is at most 20 ms,
+    ///   - received: The number of bytes that the request added. After more than 16 KiB the delay is at most 15 ms,
     ///     since some servers and proxies close each connection after a while.
     ///   - retryAfter: The delay that the server requested, in seconds; it is lengthened at random, so that not all
     ///     clients return in the same second, and never shortened.
