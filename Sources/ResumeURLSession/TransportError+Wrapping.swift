@@ -27,14 +27,11 @@ extension TransportError {
             self.init(.notConnected, "could not connect to \(authority): \(text)")
         case .networkConnectionLost:
             self = Self.cut(authority)
-        case .badServerResponse, .cannotParseResponse:
+        // libcurl uses the same code for an unsupported protocol and for a response that is not HTTP.
+        case _ where code == .badServerResponse || code == .cannotParseResponse || Self.isAnswer(text):
             self = .invalid(text, from: authority)
         case .badURL, .unsupportedURL:
-            // libcurl uses the same code for an unsupported protocol and for a response that is not HTTP.
-            self =
-                Self.isAnswer(text)
-                ? .invalid(text, from: authority)
-                : TransportError(.invalidRequest, "cannot send the request to \(authority): \(text)")
+            self.init(.invalidRequest, "cannot send the request to \(authority): \(text)")
         case _ where Self.isTLS(text):
             self.init(.tls, "the TLS connection to \(authority) failed: \(text)")
         default:
@@ -44,7 +41,7 @@ extension TransportError {
 
     /// Whether the message of libcurl is about the server's response.
     private static func isAnswer(_ text: String) -> Bool {
-        ["response", "HTTP/0.9", "header"].contains { text.contains($0) }
+        ["response", "HTTP/0.9", "header", "Content-Length"].contains { text.contains($0) }
     }
 
     /// Whether the message is about TLS; libcurl reports untrusted certificates with an unspecific code.

@@ -127,7 +127,7 @@ final class Site: Sendable {
         } else {
             var space = try freeSpace()
             while true {
-                try await Task.sleep(for: .milliseconds(100))
+                try await Task.sleep(for: .milliseconds(500))
                 let now = try freeSpace()
                 if now == space { break }
                 space = now
