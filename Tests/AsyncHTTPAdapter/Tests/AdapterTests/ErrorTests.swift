@@ -55,8 +55,8 @@ struct ErrorTests {
                 "could not connect to h:1: Connection refused"),
             Case(
                 IOError(errnoCode: ECONNRESET, reason: "read"), .connectionClosed,
-                "the connection to h:1 failed: Connection reset by peer"),
-            Case(ChannelError.ioOnClosedChannel, .connectionClosed, "the connection to h:1 closed: "),
+                "could not receive from h:1: Connection reset by peer"),
+            Case(ChannelError.ioOnClosedChannel, .connectionClosed, cut),
             Case(TransportError(.stalled, "nothing came"), .stalled, "nothing came"),
         ])
     func mapped(example: Case) {
