@@ -100,7 +100,7 @@ public final class CurlTransport: Transport {
 /// libcurl's own limit is not used: requests that wait for one host keep those for others from starting there.
 final class ExchangeQueue: Sendable {
     private struct State {
-        /// How many exchanges each thread performs, by host.
+        /// How many exchanges each thread performs, by origin.
         var running: [[String: Int]]
         var waiting: [Exchange] = []
         var isClosed = false
@@ -110,7 +110,7 @@ final class ExchangeQueue: Sendable {
     }
 
     private let threads: [NetworkThread]
-    /// The most exchanges with one host.
+    /// The most exchanges with one origin.
     private let most: Int
     private let state: Mutex<State>
 
@@ -128,33 +128,46 @@ final class ExchangeQueue: Sendable {
             if !state.isClosed { state.waiting.append(exchange) }
             return state.isClosed
         }
-        if isClosed { exchange.end(with: .isShutDown) } else { startNext(with: exchange.host) }
+        if isClosed { exchange.end(with: .isShutDown) } else { startNext(with: exchange.url.origin) }
     }
 
     /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
     func noteEnd(of exchange: Exchange, on thread: NetworkThread) {
-        state.withLock { state in
-            let rest = (state.running[thread.number][exchange.host] ?? 0) - 1
-            state.running[thread.number][exchange.host] = rest > 0 ? rest : nil
-        }
-        startNext(with: exchange.host)
+        release(exchange, on: thread)
+        startNext(with: exchange.url.origin)
     }
 
-    /// Starts the next exchange with a host on the least loaded thread that has room for it.
-    private func startNext(with host: String) {
-        let next = state.withLock { state -> (Exchange, NetworkThread)? in
+    private func release(_ exchange: Exchange, on thread: NetworkThread) {
+        state.withLock { state in
+            let rest = (state.running[thread.number][exchange.url.origin] ?? 0) - 1
+            state.running[thread.number][exchange.url.origin] = rest > 0 ? rest : nil
+        }
+    }
+
+    /// Starts the next exchange with an origin, if there is one.
+    private func startNext(with origin: String) {
+        while let (exchange, thread) = next(with: origin) {
+            if exchange.start(on: thread) { return }
+            // A thread that could not be created must not hold up the others that wait.
+            release(exchange, on: thread)
+            exchange.end(with: .isShutDown)
+        }
+    }
+
+    /// Takes the next exchange with an origin, and the least loaded thread that has room for it.
+    private func next(with origin: String) -> (Exchange, NetworkThread)? {
+        state.withLock { state in
             // Each thread has its share, since its connections stay open.
             let free = threads.filter { thread in
                 let share = (most + threads.count - 1 - thread.number) / threads.count
-                return state.running[thread.number][host] ?? 0 < share
+                return state.running[thread.number][origin] ?? 0 < share
             }
-            guard let place = state.waiting.firstIndex(where: { $0.host == host }),
+            guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }),
                 let thread = free.min(by: { state.total(of: $0) < state.total(of: $1) })
             else { return nil }
-            state.running[thread.number][host, default: 0] += 1
+            state.running[thread.number][origin, default: 0] += 1
             return (state.waiting.remove(at: place), thread)
         }
-        if let (exchange, thread) = next { exchange.start(on: thread) }
     }
 
     /// Starts no more exchanges.

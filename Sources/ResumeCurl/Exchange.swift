@@ -18,8 +18,6 @@ final class Exchange: ResponseBody {
     let proxy: ProxyServer?
     /// The server for messages: host, port and proxy.
     let authority: String
-    /// The host whose connections are limited.
-    let host: String
     /// The cookies that the request sends, and that its response changes.
     let jar: CookieJar?
     /// How many bytes of heads and bodies were received.
@@ -50,7 +48,6 @@ final class Exchange: ResponseBody {
         self.proxy = proxy
         self.jar = jar
         self.queue = queue
-        host = "\(url.scheme)://\(url.host):\(url.port)"
         authority = proxy.map { "\(url.authority) via the proxy \($0.authority)" } ?? url.authority
         mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))
     }
@@ -98,9 +95,11 @@ final class Exchange: ResponseBody {
     // MARK: The network's side
 
     /// Begins on a thread.
-    func start(on thread: NetworkThread) {
+    ///
+    /// - Returns: Whether the thread has not been stopped.
+    func start(on thread: NetworkThread) -> Bool {
         state.withLock { ($0.thread, $0.lastSign) = (thread, .now) }
-        thread.post(.start(self))
+        return thread.post(.start(self))
     }
 
     /// Whether the response has ended, or was cancelled.

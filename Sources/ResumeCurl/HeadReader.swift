@@ -20,8 +20,6 @@ struct HeadReader {
     private static let mostBytes = 256 << 10
     /// The maximum number of their lines.
     private static let mostLines = 2_000
-    /// The maximum number of interim responses; servers send one or two.
-    private static let mostInterim = 100
 
     /// The final response; a challenge that libcurl answers itself is replaced by what follows.
     private(set) var head: HTTPResponse?
@@ -111,8 +109,8 @@ struct HeadReader {
         defer { fields = [] }
         if code < 200 {
             interim += 1
-            guard interim <= Self.mostInterim else {
-                throw problem("more than \(Self.mostInterim) interim responses (1xx)")
+            guard interim <= BodyMailbox.mostInterim else {
+                throw problem("more than \(BodyMailbox.mostInterim) interim responses (1xx)")
             }
             guard code != 101 else { throw problem("a change of the protocol (101) that was not requested") }
             return true

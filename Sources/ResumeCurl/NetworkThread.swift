@@ -54,12 +54,12 @@ final class NetworkThread: Sendable {
     deinit { unsafe curl_multi_cleanup(multi) }
 
     /// Passes a command to the thread, which is started by the first exchange.
-    func post(_ command: Command) {
-        let (starts, wakes) = state.withLock { state in
-            guard !state.isStopped else {
-                if case .start(let exchange) = command { exchange.end(with: .isShutDown) }
-                return (false, false)
-            }
+    ///
+    /// - Returns: Whether the thread has not been stopped.
+    @discardableResult
+    func post(_ command: Command) -> Bool {
+        let (isStopped, starts, wakes) = state.withLock { state in
+            guard !state.isStopped else { return (true, false, false) }
             var starts = false
             if case .start = command {
                 starts = !state.isRunning
@@ -67,10 +67,11 @@ final class NetworkThread: Sendable {
             }
             state.inbox.append(command)
             if case .stop = command { state.isStopped = true }
-            return (starts, !starts && state.inbox.count == 1)
+            return (false, starts, !starts && state.inbox.count == 1)
         }
         if starts { start() }
         if wakes { unsafe _ = curl_multi_wakeup(multi) }
+        return !isStopped
     }
 
     /// Ends all exchanges and the thread.
@@ -121,6 +122,12 @@ final class NetworkThread: Sendable {
     /// Whether commands wait.
     var hasCommands: Bool { state.withLock { !$0.inbox.isEmpty } }
 
+    /// Ends an exchange that cannot begin.
+    func refuse(_ exchange: Exchange) {
+        exchange.queue.noteEnd(of: exchange, on: self)
+        exchange.end(with: .isShutDown)
+    }
+
     private func finish() {
         let (inbox, waiters) = state.withLock { state in
             state.isRunning = false
@@ -128,7 +135,7 @@ final class NetworkThread: Sendable {
             defer { (state.inbox, state.stopWaiters) = ([], []) }
             return (state.inbox, state.stopWaiters)
         }
-        for case .start(let exchange) in inbox { exchange.end(with: .isShutDown) }
+        for case .start(let exchange) in inbox { refuse(exchange) }
         for waiter in waiters { waiter.resume() }
     }
 }
@@ -190,8 +197,7 @@ private final class NetworkTurns {
 
     private func start(_ exchange: Exchange) {
         guard !exchange.hasEnded, let handle = unsafe idle.popLast() ?? curl_easy_init() else {
-            exchange.queue.noteEnd(of: exchange, on: thread)
-            return exchange.end(with: .isShutDown)
+            return thread.refuse(exchange)
         }
         let reception = unsafe Reception(exchange, handle, thread.configuration, thread.sockets, thread.pool)
         receptions[ObjectIdentifier(exchange)] = reception

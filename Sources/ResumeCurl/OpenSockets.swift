@@ -102,14 +102,14 @@ final class OpenSockets: Sendable {
         connections.withLock { connections in
             for (socket, connection) in connections {
                 // Those without an exchange, too: libcurl reads what they sent when it closes them.
-                let exchange = connection.exchange
-                let surplus = exchange?.isPaused == true ? 0 : Self.surplus(in: socket, connection)
+                let isPaused = connection.exchange?.isPaused ?? false
+                let surplus = isPaused ? 0 : Self.surplus(in: socket, connection)
                 connections[socket]?.surplus = surplus > Self.limit ? connection.surplus + 1 : 0
                 guard surplus > Self.limit, connection.surplus > 0 else { continue }
-                exchange?.fail(
-                    .invalid(
-                        "received \(Self.limit >> 20) MiB of HTTP data that is neither header nor body",
-                        from: exchange?.authority ?? ""))
+                if let exchange = connection.exchange {
+                    let problem = "received \(Self.limit >> 20) MiB of HTTP data that is neither header nor body"
+                    exchange.fail(.invalid(problem, from: exchange.authority))
+                }
                 _ = shutdown(socket, Int32(SHUT_RDWR))
             }
         }

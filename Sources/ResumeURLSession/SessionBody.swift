@@ -35,9 +35,6 @@ final class SessionBody: ResponseBody {
         var url: URL?
     }
 
-    /// The maximum number of interim responses; servers send one or two.
-    private static let mostInterim = 100
-
     private let mailbox: BodyMailbox
     private let state = Mutex(State())
     /// The queue for a reader that starts after bytes were received.
@@ -109,7 +106,7 @@ final class SessionBody: ResponseBody {
                 return state.interim
             }
             // A change of the protocol was not requested.
-            if answer.statusCode == 101 || count > Self.mostInterim {
+            if answer.statusCode == 101 || count > BodyMailbox.mostInterim {
                 cancel(with: TransportError.invalid("unexpected interim responses (1xx)", from: authority))
             }
             return

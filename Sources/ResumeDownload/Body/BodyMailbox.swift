@@ -20,6 +20,9 @@ package final class BodyMailbox: Sendable {
     /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
     package static var limit: Int { 1 << 20 }
 
+    /// The maximum number of interim responses before a head; servers send one or two.
+    package static var mostInterim: Int { 100 }
+
     private struct State {
         var head: HTTPResponse?
         var headWaiter: CheckedContinuation<HTTPResponse, any Error>?
