@@ -1,14 +1,6 @@
 import OriginServer
 import Testing
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Connections, the log, and requests as received.
 @Suite(.timeLimit(.minutes(20)))
 struct ConnectionTests {

@@ -1,14 +1,6 @@
 import OriginServer
 import Synchronization
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// A client that sends bytes as given and keeps everything it receives, to inspect the wire.
 ///
 /// It reads only in ``now`` and the waits.

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// Waiting for sockets.
 enum Poll {
     /// Waits until a socket is ready or a time has come.

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// An error that the system reported for a socket.
 public struct SocketError: Error, Equatable {
     /// The system's error number.

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The system's queues of a connection between two processes of this machine.
 enum SocketQueues {
     /// Returns how many bytes a client has not read yet.

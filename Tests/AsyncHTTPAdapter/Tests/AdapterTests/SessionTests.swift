@@ -98,23 +98,8 @@ struct SessionTests {
 
     @Test("Cancelling ends the request and keeps the received bytes")
     func cancelled() async throws {
-        try await Site.with(answering: { _ in
-            .init(
-                "200 OK", ["ETag": "\"1\"", "Content-Length": "\(Site.content.count)"], Site.content.prefix(100_000),
-                wait: 30)
-        }) { site in
-            let hasBytes = Mutex(false)
-            let task = Task {
-                try await Self.fetch(from: site, with: .shared) { received, _ in
-                    if received > 0 { hasBytes.withLock { $0 = true } }
-                }
-            }
-            #expect(try await Site.becomes { hasBytes.withLock(\.self) })
-            task.cancel()
-            await #expect(throws: (any Error).self) { try await task.value }
-            #expect(try await Site.becomes { site.server.closed == 1 })
-            let entry = try #require(await site.store.entry(for: site.url()))
-            #expect(entry.receivedBytes > 0)
+        try await Site.cancelling { site, onBytes in
+            _ = try await Self.fetch(from: site, with: .shared) { received, _ in onBytes(received) }
         }
     }
 

@@ -2,6 +2,8 @@ import AsyncHTTPClient
 import Foundation
 import ResumeAsyncHTTP
 import ResumeDownload
+import Synchronization
+import Testing
 
 /// A server, a store and a client for one test.
 struct Site: Sendable {
@@ -53,6 +55,30 @@ struct Site: Sendable {
             try await Task.sleep(for: .milliseconds(10))
         }
         return false
+    }
+
+    /// Cancels a download of a body that does not end, as soon as it has bytes; they must be kept.
+    ///
+    /// - Parameter download: Downloads the file of a site, and calls a closure with the number of received bytes.
+    /// - Throws: An error if the site cannot be set up.
+    static func cancelling(
+        _ download: @escaping @Sendable (Site, @escaping @Sendable (Int64) -> Void) async throws -> Void
+    ) async throws {
+        let fields = ["ETag": "\"1\"", "Content-Length": "\(content.count)"]
+        try await with(answering: { _ in .init("200 OK", fields, content.prefix(100_000), wait: 30) }) { site in
+            let hasBytes = Mutex(false)
+            let task = Task {
+                try await download(site) { received in
+                    if received > 0 { hasBytes.withLock { $0 = true } }
+                }
+            }
+            #expect(try await becomes { hasBytes.withLock(\.self) })
+            task.cancel()
+            await #expect(throws: (any Error).self) { try await task.value }
+            #expect(try await becomes { site.server.closed == 1 })
+            let entry = try #require(await site.store.entry(for: site.url()))
+            #expect(entry.receivedBytes > 0)
+        }
     }
 
     /// Answers with the range that is asked for under the same entity tag, or with the beginning of the content.
