@@ -38,6 +38,11 @@ final class NetworkThread: Sendable {
         return unsafe resume_curl_version().pointee.version_num >= 0x07_57_00
     }()
 
+    /// Whether libcurl drops what a paused reader of HTTP/2 refused when the connection ends, as 8.13 and later do.
+    ///
+    /// There the reader pauses without refusing; a few parts still arrive (196 KB were measured).
+    static let dropsRefusedParts = unsafe resume_curl_version().pointee.version_num >= 0x08_0d_00
+
     init(_ configuration: CurlTransport.Configuration, _ pool: PartPool, number: Int) {
         _ = Self.isUsable
         self.number = number

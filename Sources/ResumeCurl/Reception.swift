@@ -137,7 +137,8 @@ final class Reception {
     ///
     /// - Returns: Whether it was used; if not, libcurl keeps it and pauses.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        if isFull {
+        let isKept = !reader.isMultiplexed || !NetworkThread.dropsRefusedParts
+        if isFull, isKept {
             exchange.isPaused = true
             return false
         }
@@ -153,6 +154,10 @@ final class Reception {
         if isFull {
             exchange.passOn()
             exchange.resumeWhenRoom()
+            if !isKept, !exchange.isPaused {
+                exchange.isPaused = true
+                unsafe curl_easy_pause(handle, CURLPAUSE_RECV)
+            }
         }
         return true
     }

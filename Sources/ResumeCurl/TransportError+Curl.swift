@@ -64,10 +64,10 @@ extension TransportError {
         }
     }
 
-    /// The reason in an error of OpenSSL (`error:0A00010B`), in the lower 23 bits; nil for none.
+    /// The reason in an error of OpenSSL (`TLS connect error: error:0A00010B`), in the lower 23 bits; nil for none.
     private static func reason(in text: String) -> Int? {
-        guard let start = text.firstRange(of: "error:") else { return nil }
-        return Int(text[start.upperBound...].prefix(8), radix: 16).map { $0 & 0x7F_FFFF }
+        let numbers = text.ranges(of: "error:").lazy.map { Int(text[$0.upperBound...].prefix(8), radix: 16) }
+        return numbers.compactMap(\.self).first.map { $0 & 0x7F_FFFF }
     }
 
     /// What a SOCKS proxy decides itself, in contrast to what it meets on the way.

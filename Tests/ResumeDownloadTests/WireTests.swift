@@ -171,7 +171,9 @@ struct WireTests {
         }
     }
 
-    @Test("G07: an unknown word in Content-Encoding is no coding: the file is stored as sent")
+    @Test(
+        "G07: an unknown word in Content-Encoding is no coding: the file is stored as sent",
+        .curlOnly("FoundationNetworking decodes, and ends a body whose coding it does not know"))
     func unknownCoding() async throws {
         try await Origin.with({ Response.file(.old, for: $0).settingField("Content-Encoding", to: "x-own") }) {
             origin in
