@@ -53,6 +53,8 @@ final class NetworkThread: Sendable {
         unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
         // CURLMOPT_QUICK_EXIT of libcurl 8.20 and later, which would wait for look-ups at the end; others ignore it.
         unsafe _ = resume_curl_multi_set_number(multi, CURLMoption(rawValue: 21), 1)
+        // CURLMOPT_RESOLVE_THREADS_MAX of the same releases: 20 look-ups at a silent name server would stop all others.
+        unsafe _ = resume_curl_multi_set_number(multi, CURLMoption(rawValue: 20), 200)
         unsafe _ = resume_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, configuration.keptConnections)
     }
 

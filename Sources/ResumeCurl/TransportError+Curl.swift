@@ -84,8 +84,10 @@ extension TransportError {
     /// Says why a certificate is not trusted, by the numbers of X509_V_ERR in OpenSSL.
     private static func distrust(_ result: CURLcode, of reception: Reception) -> String {
         let start = "the certificate of \(reception.exchange.authority) is not trusted"
-        let file = Printable.escaped(reception.settings.trustedCertificates ?? "")
-        guard result != CURLE_SSL_CACERT_BADFILE else { return "\(file) holds no trusted certificate" }
+        let file = reception.settings.trustedCertificates.map { Printable.escaped($0) }
+        guard result != CURLE_SSL_CACERT_BADFILE else {
+            return "\(file ?? "the file that libcurl expects") holds no trusted certificate"
+        }
         switch unsafe number(CURLINFO_SSL_VERIFYRESULT, reception.handle) {
         case 9: return "\(start): it is not valid yet"
         case 10: return "\(start): it has expired"
