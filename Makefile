@@ -103,6 +103,7 @@ asan: setup-test
 
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Migrations Tests Benchmarks Fuzz Examples
+	! git grep -nE '^(<<<<<<<|>>>>>>>) '
 	Scripts/check-language.sh
 	Scripts/check-cycles.py
 	Scripts/check-budget.py

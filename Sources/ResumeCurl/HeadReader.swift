@@ -1,5 +1,6 @@
 import HTTPTypes
 import ResumeDownload
+import ResumeHTTP
 
 /// Reads the heads of a response line by line, and judges the framing of the body before its first byte.
 ///
@@ -100,8 +101,7 @@ struct HeadReader {
             return
         }
         guard let colon = trimmed.firstIndex(of: UInt8(ascii: ":")) else { throw problem("a line without a colon") }
-        let value = trimmed[(colon + 1)...].drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-        fields.append((trimmed[..<colon], Array(value)))
+        fields.append((trimmed[..<colon], Array(trimmed[(colon + 1)...].trimmed)))
     }
 
     private mutating func end() throws(TransportError) -> Bool {
@@ -144,9 +144,10 @@ struct HeadReader {
     }
 
     private func items(of name: HTTPField.Name, in head: HTTPResponse) -> [String] {
-        head.headerFields[values: name].flatMap { value in
-            value.split(separator: ",", omittingEmptySubsequences: false).map { item in
-                String(item.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        guard head.headerFields.contains(name) else { return [] }
+        return head.headerFields[values: name].flatMap { value in
+            Array(value.utf8).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { item in
+                String(decoding: item.trimmed, as: UTF8.self)
             }
         }
     }

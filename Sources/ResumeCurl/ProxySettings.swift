@@ -31,6 +31,9 @@ package struct ProxyServer: Sendable, Hashable {
     /// The host and port as in a URL: an IPv6 address has brackets.
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
+    /// Whether it resolves the names of servers.
+    var resolvesNames: Bool { kind == .socks4a || kind == .socks5h }
+
     /// Its URL, as libcurl reads it.
     var address: String { "\(kind.rawValue)://\(authority)" }
 }
@@ -75,7 +78,9 @@ public struct ProxySettings: Sendable, Hashable {
         let mark = value.firstRange(of: "://")
         let scheme = mark.map { value[..<$0.lowerBound].lowercased() } ?? "http"
         let rest = mark.map { value[$0.upperBound...] } ?? value[...]
-        guard let kind = ProxyServer.Kind(rawValue: scheme), let url = try? DownloadURL("http://\(rest)") else {
+        guard !rest.contains("://"), let kind = ProxyServer.Kind(rawValue: scheme),
+            let url = try? DownloadURL("http://\(rest)")
+        else {
             return nil
         }
         let namesPort = url.port != 80 || rest.prefix { $0 != "/" }.hasSuffix(":80")

@@ -11,9 +11,9 @@ extension TransportError {
         let authority = exchange.authority
         let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)
         switch result {
-        case CURLE_COULDNT_RESOLVE_HOST:
+        case CURLE_COULDNT_RESOLVE_HOST where exchange.proxy?.resolvesNames != true:
             self.init(.nameNotResolved, "could not resolve the host \(exchange.url.host)")
-        case CURLE_COULDNT_RESOLVE_PROXY:
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             self.init(.nameNotResolved, "could not resolve the host of the proxy \(exchange.proxy?.authority ?? "")")
         case CURLE_OPERATION_TIMEDOUT where !isEstablished:
             self.init(.notConnected, "timed out while connecting to \(authority)")
@@ -39,7 +39,9 @@ extension TransportError {
             self.init(.tls, Self.distrust(result, of: reception))
         case CURLE_SSL_CERTPROBLEM:
             self.init(.tls, "the certificate of this client, or its key, cannot be used")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
+        // With TLS 1.3 a server refuses the client's certificate after the handshake.
+        case CURLE_RECV_ERROR where Self.refusalsOfClient.contains(Self.reason(in: text) ?? 0),
+            CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
             self = Self.handshake(authority, Self.reason(in: text))
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_FUNCTION_ARGUMENT:
             self = .invalid("it is not HTTP", from: authority)
@@ -69,6 +71,9 @@ extension TransportError {
         let numbers = text.ranges(of: "error:").lazy.map { Int(text[$0.upperBound...].prefix(8), radix: 16) }
         return numbers.compactMap(\.self).first.map { $0 & 0x7F_FFFF }
     }
+
+    /// OpenSSL's reasons for alerts about the certificate of the client.
+    private static let refusalsOfClient = [1116, 1042, 1044, 1046, 1048]
 
     /// What a SOCKS proxy decides itself, in contrast to what it meets on the way.
     private static let refusals = [
@@ -110,9 +115,14 @@ extension TransportError {
         // wrong version number, http request, packet length too long.
         case 267, 156, 155, 198: TransportError(.tls, "\(authority) does not use TLS")
         // The alert handshake_failure, and no shared cipher.
-        case 1040, 193, 181: TransportError(.tls, "\(authority) and this client have no cipher in common")
+        case 1040, 193, 181:
+            TransportError(
+                .tls,
+                "\(authority) and this client have no cipher in common, or the server requires a certificate of the client"
+            )
         case 1070, 258, 191: TransportError(.tls, "\(authority) has no version of TLS that this client accepts")
-        case 1116, 1042, 1044, 1046: TransportError(.tls, "\(authority) requires another certificate of this client")
+        case let number? where refusalsOfClient.contains(number):
+            TransportError(.tls, "\(authority) requires another certificate of this client")
         case 394, 396, 398, 399: TransportError(.tls, "a key or a signature of \(authority) is too weak")
         // The alert internal_error: the server is restarting or overloaded.
         case nil, 294, 1080: TransportError(.connectionClosed, "the TLS handshake with \(authority) was cut")

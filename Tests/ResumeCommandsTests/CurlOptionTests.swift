@@ -68,8 +68,22 @@ struct CurlOptionTests {
             #expect(outcome.status != .success && !outcome.errors.contains("p:w"), "\(option): \(outcome.errors)")
         }
         let none = await home.run(get + ["-E", home["none.pem"]])
-        #expect(none.status == .notFound && none.errors.contains("none.pem contains no certificates in PEM format"))
+        #expect(none.status == .notFound && none.errors.contains("none.pem cannot be read"))
         await nginx.stop()
+    }
+
+    @Test(
+        "Options of curl that would weaken TLS, or be taken for another one, are refused with what to type",
+        arguments: [
+            (["--tlsv1.2"], "TLS 1.2 is the minimum"), (["--tlsv1.3"], "TLS 1.3 is used"),
+            (["-E", "/etc/passwd", "--key", "/etc/passwd"], "--private-key"),
+            (["--socks5-hostname", "http://127.0.0.1:1"], "set it to http://host:port or socks5h://host:port"),
+            (["-U", "me:pw"], "into the URL of --proxy"),
+        ])
+    func refused(options: [String], advice: String) async throws {
+        let outcome = await home.run(["get", "http://127.0.0.1:1/file", "-o", home["out"]] + options)
+        #expect(outcome.status == .usage && outcome.errors.contains(advice), "\(outcome.errors)")
+        #expect(!outcome.errors.contains("--tlsv1.0"))
     }
 
     @Test("The certificate of the client is part of the identity, and a job asks for it again")

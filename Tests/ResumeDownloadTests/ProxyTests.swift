@@ -73,6 +73,15 @@ struct ProxyTests {
         }
     }
 
+    @Test(
+        "A proxy whose name cannot be resolved is named, not the server",
+        arguments: [.http, .socks5h] as [ProxyServer.Kind])
+    func unresolved(kind: ProxyServer.Kind) async throws {
+        let error = try await Self.failure(ProxyServer(kind, host: "proxy.invalid", port: 1))
+        #expect(error?.reason.code.rawValue == "name-not-resolved")
+        #expect(error?.reason.text.contains("the host of the proxy proxy.invalid") == true, "\(error as Any)")
+    }
+
     @Test("A missing proxy is named, with the brackets of its address", arguments: ["http", "https"])
     func absent(scheme: String) async throws {
         let proxy = ProxyServer(.http, host: "::1", port: 1)

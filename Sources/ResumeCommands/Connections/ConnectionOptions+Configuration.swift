@@ -9,7 +9,8 @@ extension ConnectionOptions {
     func configuration(_ environment: [String: String]) throws -> CurlTransport.Configuration {
         let files = [cacert, certificate?.file].compactMap(\.self)
         if let file = files.first(where: { !CurlTransport.hasCertificates(at: $0) }) {
-            throw CommandFailure(.notFound, "\(Printable.escaped(file)) contains no certificates in PEM format")
+            let reason = unsafe access(file, R_OK) == 0 ? "contains no certificates in PEM format" : "cannot be read"
+            throw CommandFailure(.notFound, "\(Printable.escaped(file)) \(reason)")
         }
         if let proxy, !proxy.isEmpty, ProxySettings.proxy(proxy) == nil {
             throw CommandFailure(.usage, "\(ProxySettings.problem(of: "--proxy"))")

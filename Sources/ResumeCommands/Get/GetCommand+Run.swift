@@ -134,7 +134,9 @@ extension GetCommand {
         let result = await Result { try await body(transport, spare) }
         await transport.shutdown()
         if let jar = configuration.cookies, !familiar.cookies.save(jar) {
-            context.say("cannot write the cookies to \(familiar.cookies.cookieJar ?? ""): \(SystemError.reason(errno))")
+            context.say(
+                "warning: cannot write the cookies to \(familiar.cookies.cookieJar ?? ""): \(SystemError.reason(errno))"
+            )
         }
         try result.get()
     }

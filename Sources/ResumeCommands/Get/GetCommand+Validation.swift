@@ -1,6 +1,7 @@
 import ArgumentParser
 import HTTPTypes
 import ResumeDownload
+import ResumeFiles
 import ResumeHTTP
 
 extension GetCommand {
@@ -45,6 +46,9 @@ extension GetCommand {
         try refuse(
             files.remoteHeaderName && files.output != nil, "--output and --remote-header-name cannot be combined")
         try refuse(files.from != nil && requests.range != nil, "--from cannot be combined with --range")
+        try refuse(
+            connection.cert != nil && requests.key.map { unsafe access($0, F_OK) == 0 } == true,
+            "--key names a download in the store; the file with the key of --cert is --private-key")
         let isSingle = urls.count == 1 && files.inputFile == nil
         let ofOne: [(String, String?)] = [
             ("--output", files.output), ("--from", files.from), ("--key", requests.key), ("--sha256", checks.sha256),

@@ -25,8 +25,9 @@ package struct EntityTag: Sendable, Hashable {
     /// - Returns: nil if it does not match the grammar of entity tags, or is longer than ``maximumLength``.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maximumLength else { return nil }
-        var opaque = ArraySlice(bytes)
-        isWeak = opaque.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")])
+        let bytes = Array(bytes)
+        var opaque = bytes[...]
+        isWeak = bytes.count >= 2 && bytes[0] == UInt8(ascii: "W") && bytes[1] == UInt8(ascii: "/")
         if isWeak { opaque = opaque.dropFirst(2) }
         let quote = UInt8(ascii: "\"")
         isQuoted = opaque.count >= 2 && opaque.first == quote && opaque.last == quote
@@ -40,9 +41,10 @@ package struct EntityTag: Sendable, Hashable {
             byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
         }
         // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
-        guard isTag, !opaque.contains([0xEF, 0xBF, 0xBD]) else { return nil }
+        let isASCII = bytes.allSatisfy { $0 < 0x80 }
+        guard isTag, isASCII || !opaque.contains([0xEF, 0xBF, 0xBD]) else { return nil }
         rawValue =
-            bytes.allSatisfy { $0 < 0x80 }
+            isASCII
             ? String(decoding: bytes, as: UTF8.self)
             : String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }

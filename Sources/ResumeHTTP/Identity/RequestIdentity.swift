@@ -81,9 +81,16 @@ package struct RequestIdentity: Sendable {
 
     /// Computes HMAC-SHA-256.
     package static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-        // Keys made by `newKey()` are never longer than a block.
-        let key = (key + Array(repeating: 0, count: blockSize)).prefix(blockSize)
-        return digest(key.map { $0 ^ 0x5C } + digest(key.map { $0 ^ 0x36 } + message))
+        func hash(_ pad: UInt8, _ message: [UInt8]) -> [UInt8] {
+            var block = [UInt8](repeating: pad, count: blockSize)
+            // Keys made by `newKey()` are never longer than a block.
+            for index in 0..<min(key.count, blockSize) { block[index] ^= key[index] }
+            var hash = RunningHash(.sha256)
+            unsafe block.withUnsafeBytes { unsafe hash.update($0) }
+            unsafe message.withUnsafeBytes { unsafe hash.update($0) }
+            return hash.digest?.bytes ?? []
+        }
+        return hash(0x5C, hash(0x36, message))
     }
 
     private static let blockSize = 64
