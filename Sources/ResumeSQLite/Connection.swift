@@ -134,6 +134,23 @@ package struct Connection: ~Copyable {
         return Int(unsafe sqlite3_changes64(handle))
     }
 
+    /// Inserts rows, many with each statement.
+    ///
+    /// - Parameters:
+    ///   - table: The table and its columns, as in `event (key, at)`.
+    ///   - rows: The values of each row.
+    /// - Throws: ``SQLiteError``
+    package borrowing func insert(into table: String, _ rows: [SQLiteValues]) throws(SQLiteError) {
+        var rest = rows[...]
+        while let first = rest.first {
+            let part = rest.prefix(rest.count >= 32 ? 32 : 1)
+            rest = rest.dropFirst(part.count)
+            let row = "(?\(String(repeating: ", ?", count: first.count - 1)))"
+            let values = "\(row)\(String(repeating: ", \(row)", count: part.count - 1))"
+            try run("INSERT INTO \(table) VALUES \(values)", part.flatMap(\.self))
+        }
+    }
+
     /// Maps the rows of a query, without those that the closure maps to nil.
     ///
     /// - Throws: ``SQLiteError``, or the error of `body`.

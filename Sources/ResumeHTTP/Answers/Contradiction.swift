@@ -185,7 +185,7 @@ extension Representation {
     }
 
     /// Whether it is HTML.
-    var isHTML: Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
+    var isHTML: Bool { mediaType.map { $0 == "text/html" || $0 == "application/xhtml+xml" } ?? false }
 
     fileprivate var hasNoValidators: Bool { entityTag == nil && lastModified == nil }
 }

@@ -5,10 +5,10 @@ extension DownloadURL {
     /// parameter is a secret if a word of its name says so (`api_key`, `X-Plex-Token`), if it belongs to a known kind
     /// of signature, or if its value is a JSON Web Token. If a parameter is mistaken for a secret, a download may start
     /// over, but never gets wrong bytes, since the validator decides whether stored bytes are used.
-    package var redacted: String { origin + redactedTarget }
+    package var redacted: String { isPlainPath ? absoluteString : origin + redactedTarget }
 
     /// Whether something of the URL must not be stored: user info, or parameters that sign or authorize it.
-    package var hasSecrets: Bool { userInfo != nil || redacted != absoluteString }
+    package var hasSecrets: Bool { userInfo != nil || !isPlainPath && redacted != absoluteString }
 
     /// Path and query of ``redacted``.
     var redactedTarget: String { redacted() }

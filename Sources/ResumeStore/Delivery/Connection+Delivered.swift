@@ -48,26 +48,25 @@ extension Connection {
     /// Records a file before it gets its name, or before it is replaced.
     ///
     /// What had the name before stays recorded, since the process may die in between.
-    borrowing func announceDelivery(of next: DeliveredFile, at path: String, from url: String) throws {
+    borrowing func announceDelivery(of next: DeliveryText, at path: String, from url: String) throws {
         try run(
             """
             INSERT INTO delivered (path, seen, url, next) VALUES (?, ?, ?, ?)
             ON CONFLICT (path) DO UPDATE SET url = excluded.url, next = excluded.next
-            """, path, WallClock.milliseconds, url, next.stored)
+            """, path, WallClock.milliseconds, url, next.text)
     }
 
     /// Records a file that has its name.
-    borrowing func recordDelivery(of file: DeliveredFile, at path: String, from url: String) throws {
+    borrowing func recordDelivery(of file: DeliveryText, at path: String, from url: String) throws {
         let now = WallClock.milliseconds
-        let stored = file.stored
         let isNew =
             try run(
                 "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL",
-                now, url, stored, path) > 0
+                now, url, file.text, path) > 0
         if isNew { return }
         try run(
             "INSERT OR REPLACE INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)", path, now,
-            url, stored)
+            url, file.text)
     }
 
     /// Records that a file is unchanged, and what is known of it now unless that is no news.
@@ -149,20 +148,24 @@ extension Connection {
     ///
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
     /// named it, its path is recorded with it.
-    borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile?, at path: String) throws {
-        var named = file
-        named?.path = path
-        let isJob =
+    borrowing func fulfil(_ row: QueuedRow, with file: DeliveryText?, at path: String) throws {
+        let done = row.rest == nil ? Job.State.done.rawValue : nil
+        let isAtDestination =
             try run(
                 """
-                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1,
-                    file = iif(destination = ?, ?, ?)
-                WHERE id = ? AND list <> 0
-                """, row.rest == nil ? Job.State.done.rawValue : nil, row.rest?.stored,
-                path, file?.stored, named?.stored,
-                row.id) > 0
-        guard isJob else {
-            try run("DELETE FROM queued WHERE id = ?", row.id)
+                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
+                WHERE id = ? AND list <> 0 AND destination = ?
+                """, done, row.rest?.stored, file?.text, row.id, path) > 0
+        guard isAtDestination else {
+            var named = file?.file
+            named?.path = path
+            let isJob =
+                try run(
+                    """
+                    UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
+                    WHERE id = ? AND list <> 0
+                    """, done, row.rest?.stored, named?.stored, row.id) > 0
+            if !isJob { try run("DELETE FROM queued WHERE id = ?", row.id) }
             return
         }
         try run(
@@ -213,7 +216,7 @@ extension DownloadStore {
     package func permitReplacing(_ names: [(path: String, url: String)]) async throws {
         let found = try await Blocking.run {
             names.compactMap { name in
-                (try? Destination(name.path))?.status.map { (name, DeliveredFile(stamp: $0.stamp)) }
+                (try? Destination(name.path))?.status.map { (name, DeliveryText(DeliveredFile(stamp: $0.stamp))) }
             }
         }
         guard !found.isEmpty else { return }

@@ -19,8 +19,8 @@ final class DeliveryBatch: Sendable {
         /// Whether another task or process waits for the same download; the file is not named then.
         let isAwaited: @Sendable () -> Bool
 
-        fileprivate var delivered: DeliveredFile? {
-            departure.needsFile ? (try? blob.status()).map(departure.file) : nil
+        fileprivate var delivered: DeliveryText? {
+            departure.needsFile ? (try? blob.status()).map(departure.text) : nil
         }
     }
 
@@ -229,11 +229,11 @@ final class DeliveryBatch: Sendable {
         KillPoint.reached(.deliverySynced)
         do {
             try store.writeNow { connection in
-                for (file, announced) in whole {
-                    // Its name has changed its status, and the proof of a digest is that of the status.
-                    let delivered = file.departure.digest == nil ? announced : file.delivered
-                    try file.departure.record(delivered, connection)
-                }
+                try connection.record(
+                    whole.map { file, announced in
+                        // Its name has changed its status, and the proof of a digest is that of the status.
+                        (file.departure, file.departure.digest == nil ? announced : file.delivered)
+                    })
             }
             KillPoint.reached(.rowRemoved)
             return outcomes

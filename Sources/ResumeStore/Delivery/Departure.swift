@@ -23,19 +23,33 @@ struct Departure: Sendable {
     var needsFile: Bool { isRecorded || !rows.isEmpty }
 
     /// Records the file before it gets its name.
-    func announce(_ file: DeliveredFile, _ connection: borrowing Connection) throws {
+    func announce(_ file: DeliveryText, _ connection: borrowing Connection) throws {
         try connection.announceDelivery(of: file, at: place, from: url)
     }
 
-    /// Records the delivery.
-    func record(_ file: DeliveredFile?, _ connection: borrowing Connection) throws {
-        for var event in events {
-            // Copying the file may have taken long, and the order of the events counts.
-            if event.kind == .delivered { event.at = WallClock.milliseconds }
-            try connection.record(event)
+    /// What the delivery is recorded with.
+    func text(of status: FileStatus) -> DeliveryText { DeliveryText(file(status)) }
+}
+
+extension Connection {
+    /// Records deliveries.
+    borrowing func record(_ departures: [(departure: Departure, file: DeliveryText?)]) throws {
+        let now = WallClock.milliseconds
+        try record(
+            departures.flatMap(\.departure.events).map { event in
+                var event = event
+                // Copying the file may have taken long, and the order of the events counts.
+                if event.kind == .delivered { event.at = now }
+                return event
+            })
+        for (departure, file) in departures {
+            for row in departure.rows {
+                try fulfil(row, with: departure.isProved ? file : nil, at: departure.place)
+            }
+            if let file, departure.isRecorded {
+                try recordDelivery(of: file, at: departure.place, from: departure.url)
+            }
         }
-        for row in rows { try connection.fulfil(row, with: isProved ? file : nil, at: place) }
-        if let file, isRecorded { try connection.recordDelivery(of: file, at: place, from: url) }
     }
 }
 

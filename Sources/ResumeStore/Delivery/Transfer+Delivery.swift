@@ -88,7 +88,7 @@ extension Transfer {
         let isShared = isAwaited
         let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
         let announce = { @Sendable (status: FileStatus, connection: borrowing Connection) in
-            try departure.announce(departure.file(status), connection)
+            try departure.announce(departure.text(of: status), connection)
         }
         var announced: FileStatus?
         // A delivery that replaces nothing must recognize its own file under that name after a crash, and bytes of a
@@ -160,9 +160,9 @@ extension Transfer {
         let (store, entry, name, isClaimed) = (try store, entry, key, isClaimed)
         let requester = isClaimed ? requester(for: entry.representation) : .nobody
         let isStillShared = isShared && isAwaited
-        let file = departure.needsFile ? status().map(departure.file) : nil
+        let file = departure.needsFile ? status().map(departure.text) : nil
         let blobs = try store.writeNow { connection in
-            try departure.record(file, connection)
+            try connection.record([(departure, file)])
             guard isClaimed else { return [BlobName]() }
             let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: store.folder)
             return try others + (isStillShared ? [] : connection.remove(entry))

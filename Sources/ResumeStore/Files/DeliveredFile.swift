@@ -44,6 +44,14 @@ extension FileStatus {
     }
 }
 
+/// A delivered file and its text, which is made once for all rows that have it.
+struct DeliveryText: Sendable {
+    let file: DeliveredFile
+    let text: String
+
+    init(_ file: DeliveredFile) { (self.file, text) = (file, file.stored) }
+}
+
 /// The file of a job as a text.
 extension DeliveredFile {
     /// The words, of which the last one may contain spaces.

@@ -11,14 +11,14 @@ extension DownloadStore {
         package let name: String
 
         /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
-        package var replaces = true
+        package var replaces: Bool
         /// The only file that is replaced; nil for any.
         package var onlyReplaces: FileStamp?
         /// Whether the file is recorded before it gets its name, so that a later run recognizes it.
         package var isRecorded = false
 
         /// The complete path.
-        package var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+        package let path: String
 
         /// Creates a destination and checks, before anything is fetched, that it can be written.
         ///
@@ -115,9 +115,18 @@ extension DownloadStore {
                     advice: "Choose a file name in it.")
             }
             // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
-            let parts = absolute[..<border].utf8.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
-            folder = "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
-            name = last
+            let start = absolute[..<border]
+            let folder: String
+            let pairs = zip(start.utf8, start.utf8.dropFirst())
+            if start.isEmpty || start.utf8.last == slash
+                || pairs.contains(where: { $0 == slash && ($1 == slash || $1 == 0x2E) })
+            {
+                let parts = start.utf8.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
+                folder = "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
+            } else {
+                folder = String(start)
+            }
+            self.init(folder: folder, name: last, replaces: true)
         }
 
         /// Returns a destination in the same folder with the name that the server suggests.
@@ -127,13 +136,12 @@ extension DownloadStore {
         /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
         /// - Returns: The destination.
         package func named(byServer name: String?) -> Destination {
-            Destination(folder: folder, name: name ?? self.name)
+            Destination(folder: folder, name: name ?? self.name, replaces: false)
         }
 
-        private init(folder: String, name: String) {
-            self.folder = folder
-            self.name = name
-            replaces = false
+        private init(folder: String, name: String, replaces: Bool) {
+            (self.folder, self.name, self.replaces) = (folder, name, replaces)
+            path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
         }
 
         /// Checks, before anything is discarded for it, that a destination that replaces nothing is free.

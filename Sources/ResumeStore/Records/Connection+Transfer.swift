@@ -126,14 +126,16 @@ extension Connection {
     /// The number of events to keep.
     private static let eventLimit: Int64 = 1000
 
-    package borrowing func record(_ event: Event) throws {
+    package borrowing func record(_ events: [Event]) throws {
+        guard !events.isEmpty else { return }
         try restoreEventNumbers(keeping: Self.eventLimit)
-        try run(
-            "INSERT INTO event (key, at, kind, reason, bytes) VALUES (?, ?, ?, ?, ?)", event.key,
-            event.at, event.kind.rawValue,
-            event.reason.stored, event.bytes)
+        try insert(
+            into: "event (key, at, kind, reason, bytes)",
+            events.map { [$0.key, $0.at, $0.kind.rawValue, $0.reason.stored, $0.bytes] })
         try run("DELETE FROM event WHERE id <= ?", lastInsertRowID.addingSaturating(-Self.eventLimit))
     }
+
+    package borrowing func record(_ event: Event) throws { try record([event]) }
 
     /// Records an event that happens now.
     package borrowing func record(_ kind: Event.Kind, key: String, reason: Reason, bytes: Int64) throws {
