@@ -143,7 +143,7 @@ final class HistoryRun: Sendable {
             }
             var holders: [Int: Set<String?>] = [:]
             for caller in 0...1 {
-                for (entry, code) in zip(entries, codes) where code == identities[caller].code(key) {
+                for (entry, code) in zip(entries, codes) where code == identities[caller].code(HashKey(key)) {
                     holders[caller, default: []].insert(
                         LyingServer.strongTag(entry.representation?.entityTag?.rawValue))
                 }

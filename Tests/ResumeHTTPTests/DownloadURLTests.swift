@@ -4,16 +4,22 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadURLTests {
-    @Test("A plain URL is read as any other: with a fragment, it takes the longer way", arguments: 0..<64 as Range<UInt64>)
+    @Test(
+        "A plain URL is read as any other: with a fragment, it takes the longer way", arguments: 0..<64 as Range<UInt64>
+    )
     func plain(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let pieces = [
-            "a", "Z", "0", "1", "255", "256", "127", "0x7f", "08", ".", "..", "/", "/.", "-", "_", "~", "@", "[", "]", "\\",
-            "^", "\r", "\n", "\u{0}", "\u{10}", " ", ":", ":80", ":443", ":8080", ":+1", ":-1", ":099", ":65536", "?", "%",
+            "a", "Z", "0", "1", "255", "256", "127", "0x7f", "08", ".", "..", "/", "/.", "-", "_", "~", "@", "[", "]",
+            "\\",
+            "^", "\r", "\n", "\u{0}", "\u{10}", " ", ":", ":80", ":443", ":8080", ":+1", ":-1", ":099", ":65536", "?",
+            "%",
             "%41", ";", "=", "é", "xn--", "localhost", "example.org",
         ]
         for _ in 0..<2000 {
-            let parts = (0..<Int.random(in: 1...6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
+            let parts = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+                pieces.randomElement(using: &random) ?? ""
+            }
             let text = (Bool.random(using: &random) ? "http://" : "https://") + parts.joined()
             for text in [text, "\(text)/\(parts[0])"] {
                 let (short, long) = (try? DownloadURL(text), try? DownloadURL("\(text)#f"))

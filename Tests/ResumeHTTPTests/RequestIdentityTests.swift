@@ -5,9 +5,9 @@ import Testing
 /// Which properties of a request decide who owns the bytes, and what is asked of a server for another caller's bytes.
 @Suite(.timeLimit(.minutes(5)))
 struct RequestIdentityTests {
-    private static let key = [UInt8](0..<32)
+    private static let key = HashKey([UInt8](0..<32))
 
-    private static func code(_ url: String, _ lines: [String] = [], key: [UInt8] = key) throws -> [UInt8] {
+    private static func code(_ url: String, _ lines: [String] = [], key: HashKey = key) throws -> [UInt8] {
         RequestIdentity(try DownloadURL(url), headerFields(lines)).code(key)
     }
 
@@ -24,7 +24,7 @@ struct RequestIdentityTests {
     func differs(url: String, lines: [String]) throws {
         #expect(try Self.code(url, lines) != Self.code("https://h/f"))
         #expect(try Self.code(url, lines) == Self.code(url, lines))
-        #expect(try Self.code(url, lines) != Self.code(url, lines, key: [UInt8](1..<33)))
+        #expect(try Self.code(url, lines) != Self.code(url, lines, key: HashKey([UInt8](1..<33))))
         #expect(try Self.code(url, lines).count == 32)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// What bytes came from, and whether they may be continued (RULES 1 and 2).
 struct ResourceTests {
-    private static let key = [UInt8](repeating: 7, count: 32)
+    private static let key = HashKey([UInt8](repeating: 7, count: 32))
     private static let origin = "https://a.test/f.bin"
 
     private static func resource(

@@ -58,24 +58,24 @@ struct JobRunner {
             let now = ContinuousClock.now
             size = if let last, now - last < .milliseconds(100) { min(size * 2, max(Self.most, least)) } else { least }
             last = now
-            let rows = try await board.jobs(in: ids, onlyLeft: choice == .left, limit: size)
-            let end = rows.count == size ? rows.last?.id ?? ids.upperBound : ids.upperBound
-            let jobs = rows.compactMap(\.job)
-            let missing = choice == .left ? 0 : end - ids.lowerBound + 1 - Int64(jobs.count)
+            let found = try await board.ids(in: ids, onlyLeft: choice == .left, limit: size)
+            let end = found.count == size ? found.last ?? ids.upperBound : ids.upperBound
+            let missing = choice == .left ? 0 : end - ids.lowerBound + 1 - Int64(found.count)
             for _ in 0..<max(missing, 0) { await body(.gone(nil)) }
-            try await claim(jobs, body)
+            try await claim(found, body)
             guard end < ids.upperBound else { return }
             ids = end + 1...ids.upperBound
         }
     }
 
-    private mutating func claim(_ jobs: [Job], _ body: (Step) async -> Void) async throws {
-        for (job, claim) in zip(jobs, try await board.claim(jobs.map(\.id), again: choice == .again)) {
+    private mutating func claim(_ ids: [Int64], _ body: (Step) async -> Void) async throws {
+        for claim in try await board.claim(ids, again: choice == .again) {
             switch claim {
             case .taken(let job): await body(choice == .left ? try await step(of: job) : .run(job))
-            case .busy: busy.append(job)
+            case .busy(let job?): busy.append(job)
             case .done(let job): await body(.over(job))
-            case .gone: await body(.gone(job))
+            case .gone(let job): if job != nil || choice != .left { await body(.gone(job)) }
+            case .busy(nil): break
             }
         }
     }
@@ -107,7 +107,7 @@ struct JobRunner {
             }
             let jobs = busy
             busy = []
-            try await claim(jobs, body)
+            try await claim(jobs.map(\.id), body)
             if !busy.isEmpty { try? await Task.sleep(for: Self.pause) }
         }
     }

@@ -60,7 +60,7 @@ package struct JobTerms: Codable {
     ///   - request: The request.
     ///   - key: The key of the store's hashes, so that secrets are named; nil if there are no terms for a request with
     ///     header fields or secrets, which only the program itself can make again.
-    private init?(_ request: DownloadRequest, _ key: [UInt8]?) {
+    private init?(_ request: DownloadRequest, _ key: HashKey?) {
         let isPlain =
             request.refresh == nil && request.headerFields.isEmpty && request.secretHeaderFields.isEmpty
             && !request.url.hasSecrets
@@ -76,7 +76,7 @@ package struct JobTerms: Codable {
         maximumLength = request.maximumLength
     }
 
-    private mutating func takeFields(of request: DownloadRequest, _ key: [UInt8]) {
+    private mutating func takeFields(of request: DownloadRequest, _ key: HashKey) {
         var needs = (request.url.hasSecrets ? [Self.url] : []) + request.needs
         var known: [String] = []
         for field in request.headerFields {
@@ -97,7 +97,7 @@ package struct JobTerms: Codable {
     ///   - request: The request.
     ///   - key: The key of the store's hashes for a job, which names what must be given again; nil for other requests.
     /// - Returns: The text; nil if the request cannot be recorded.
-    package static func text(for request: DownloadRequest, _ key: [UInt8]? = nil) -> String? {
+    package static func text(for request: DownloadRequest, _ key: HashKey? = nil) -> String? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return JobTerms(request, key).flatMap { try? encoder.encode($0) }.map {

@@ -21,12 +21,12 @@ package struct Provenance: Sendable, Hashable {
     ///   - trust: What the connections prove; nil if only the scheme of the URLs tells.
     ///   - key: The key of the store's hashes.
     package init(
-        _ identity: RequestIdentity?, at url: DownloadURL, from final: DownloadURL?, trust: ServerTrust?, _ key: [UInt8]
+        _ identity: RequestIdentity?, at url: DownloadURL, from final: DownloadURL?, trust: ServerTrust?, _ key: HashKey
     ) {
         let final = final ?? url
         let sent = (identity ?? RequestIdentity(url, [:])).sent(to: final)
         let target = Array("\(final.origin)\(final.unsignedTarget)".utf8)
-        code = Hexadecimal.text(Array(RequestIdentity.code(key, sent + target).prefix(16)))
+        code = Hexadecimal.text(Array(key.code(sent + target).prefix(16)))
         address = Self.address(final, key)
         self.trust = trust ?? ServerTrust(url, final)
     }
@@ -34,12 +34,12 @@ package struct Provenance: Sendable, Hashable {
     /// The origin of the final URL.
     package var origin: String { (try? DownloadURL(address).origin) ?? "an unknown address" }
 
-    private static func address(_ url: DownloadURL, _ key: [UInt8]) -> String {
-        "\(url.origin)/#" + Hexadecimal.text(Array(RequestIdentity.code(key, Array(url.address.utf8)).prefix(8)))
+    private static func address(_ url: DownloadURL, _ key: HashKey) -> String {
+        "\(url.origin)/#" + Hexadecimal.text(Array(key.code(Array(url.address.utf8)).prefix(8)))
     }
 
     /// Hides the path, which an earlier release has recorded.
-    package mutating func hidePath(_ key: [UInt8]) {
+    package mutating func hidePath(_ key: HashKey) {
         guard !address.contains("#"), let url = try? DownloadURL(address) else { return }
         address = Self.address(url, key)
     }

@@ -3,8 +3,7 @@ package import HTTPTypes
 /// The parts of a request that determine which bytes a server sends, and to whom: the URL with user info and query, and
 /// the caller's fields including credentials.
 ///
-/// Only keyed hashes of it are compared and stored (HMAC-SHA-256, RFC 2104); without the key, guesses cannot be
-/// verified.
+/// Only keyed hashes of it are compared and stored.
 package struct RequestIdentity: Sendable {
     /// The SHA-256 of the URL.
     ///
@@ -45,8 +44,8 @@ package struct RequestIdentity: Sendable {
     }
 
     /// Returns the hash of the whole identity.
-    package func code(_ key: [UInt8]) -> [UInt8] {
-        Self.code(key, url + fields.flatMap { Self.framed($0.name) + $0.value })
+    package func code(_ key: HashKey) -> [UInt8] {
+        key.code(url + fields.flatMap { Self.framed($0.name) + $0.value })
     }
 
     /// Returns the parts of the request that a server has received after redirects, as hashes.
@@ -64,10 +63,9 @@ package struct RequestIdentity: Sendable {
     ///   - vary: ``Representation/vary``.
     ///   - key: The store's key.
     /// - Returns: The hash.
-    package func code(ofFieldsNamedIn vary: String, _ key: [UInt8]) -> [UInt8] {
+    package func code(ofFieldsNamedIn vary: String, _ key: HashKey) -> [UInt8] {
         let names = vary.split(separator: ",").map { String($0.drop { $0 == " " }) }
-        return Self.code(
-            key,
+        return key.code(
             names.flatMap { name in
                 Self.framed(name) + fields.filter { $0.name == name }.flatMap { Self.framed("=") + $0.value }
             })
@@ -78,28 +76,6 @@ package struct RequestIdentity: Sendable {
         let length = UInt64(name.utf8.count)
         return (0..<8).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) } + Array(name.utf8)
     }
-
-    /// Computes HMAC-SHA-256.
-    package static func code(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-        func hash(_ pad: UInt8, _ message: [UInt8]) -> [UInt8] {
-            var block = [UInt8](repeating: pad, count: blockSize)
-            // Keys made by `newKey()` are never longer than a block.
-            for index in 0..<min(key.count, blockSize) { block[index] ^= key[index] }
-            var hash = RunningHash(.sha256)
-            unsafe block.withUnsafeBytes { unsafe hash.update($0) }
-            unsafe message.withUnsafeBytes { unsafe hash.update($0) }
-            return hash.digest?.bytes ?? []
-        }
-        return hash(0x5C, hash(0x36, message))
-    }
-
-    private static let blockSize = 64
-
-    /// The length of a store's key in bytes.
-    package static let keySize = 32
-
-    /// Creates a random key.
-    package static func newKey() -> [UInt8] { (0..<keySize).map { _ in UInt8.random(in: .min ... .max) } }
 
     private static func digest(_ bytes: some Sequence<UInt8>) -> [UInt8] { HTTPDigest(.sha256, of: bytes)?.bytes ?? [] }
 }

@@ -76,7 +76,7 @@ public struct DownloadURL: Sendable, Hashable {
         let path = Self.withoutDots(parts.percentEncodedPath)
         requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
         isPlainPath = Self.isPlainPath(requestTarget)
-        origin = "\(scheme)://\(authority)"
+        origin = "\(scheme)://\(self.authority)"
         absoluteString = origin + requestTarget
     }
 
@@ -105,7 +105,7 @@ public struct DownloadURL: Sendable, Hashable {
         userInfo = nil
         requestTarget = String(decoding: path, as: UTF8.self)
         isPlainPath = Self.isPlainPath(requestTarget)
-        origin = "\(scheme)://\(authority)"
+        origin = "\(scheme)://\(self.authority)"
         absoluteString = origin + requestTarget
     }
 

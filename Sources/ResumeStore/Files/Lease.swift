@@ -51,8 +51,8 @@ package final class Lease: Sendable {
     ///
     /// Two keys with the same number would wait for each other. URLs with the same number cannot be constructed without
     /// the store's secret key.
-    static func number(of key: String, _ identityKey: [UInt8]) -> Int64 {
-        let hash = RequestIdentity.code(identityKey, Array(key.utf8)).prefix(8).reduce(0 as UInt64) {
+    static func number(of key: String, _ identityKey: HashKey) -> Int64 {
+        let hash = identityKey.code(Array(key.utf8)).prefix(8).reduce(0 as UInt64) {
             $0 << 8 | UInt64($1)
         }
         return 1 << 61 | Int64(hash >> 3)

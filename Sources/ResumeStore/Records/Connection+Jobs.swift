@@ -5,6 +5,7 @@ import ResumeSQLite
 /// The rows of `queued` that are jobs: those with a list.
 extension Connection {
     private static let jobColumns = queuedColumns.replacing(" state,", with: " ifnull(ended, state),")
+    private static let jobQuery = "SELECT \(jobColumns) FROM queued WHERE id = ? AND queue = ?"
 
     /// Returns the IDs in a range with their jobs, in order; nil for a row that cannot be read.
     ///
@@ -28,8 +29,20 @@ extension Connection {
         ) { row in row.integer(0).map { ($0, Self.job(row)) } }
     }
 
+    /// Returns the jobs with some IDs, most of which follow one another.
+    borrowing func jobs(_ ids: [Int64], in queue: Int64) throws -> [Int64: Job] {
+        let (first, last) = (ids.min() ?? 0, ids.max() ?? 0)
+        // Planted IDs may be as far apart as numbers can be.
+        let isDense = (0..<2 * Int64(ids.count)).contains(last &- first)
+        let rows =
+            isDense
+            ? try jobs(in: queue, ids: first...last, onlyLeft: false, limit: .max)
+            : try ids.map { (id: $0, job: try job($0, in: queue)) }
+        return Dictionary(rows.compactMap { id, job in job.map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
     borrowing func job(_ id: Int64, in queue: Int64) throws -> Job? {
-        try first("SELECT \(Self.jobColumns) FROM queued WHERE id = ? AND queue = ?", id, queue, body: Self.job)
+        try first(Self.jobQuery, id, queue, body: Self.job)
     }
 
     /// Returns the destination of a job that is left to do and has a key; nil if there is none.
@@ -80,7 +93,7 @@ extension Connection {
     ///   - key: The key of the store's hashes.
     /// - Returns: What became of it.
     /// - Throws: `SQLiteError`.
-    borrowing func enlist(_ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]) throws -> Enlisted {
+    borrowing func enlist(_ job: NewJob, in queue: Int64, as listing: JobListing, _ key: HashKey) throws -> Enlisted {
         var job = job
         let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
         if let first, first.key == job.key, first.terms == job.terms { return .repeated }
@@ -103,7 +116,7 @@ extension Connection {
 
     /// Records a job again that has a row.
     private borrowing func enlistAgain(
-        _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: [UInt8]
+        _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: HashKey
     ) throws -> Enlisted {
         // A row that cannot be read is replaced.
         let known = try first(

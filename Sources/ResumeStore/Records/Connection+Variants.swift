@@ -18,7 +18,7 @@ struct Requester: Sendable, Hashable {
     var ownerless: Requester { Requester(code: nil, varied: nil, resource: resource) }
 
     /// Whether it is exactly this request.
-    func isSame(as identity: RequestIdentity?, key: [UInt8]) -> Bool {
+    func isSame(as identity: RequestIdentity?, key: HashKey) -> Bool {
         guard let code, let identity else { return false }
         return code == identity.code(key)
     }
@@ -26,7 +26,7 @@ struct Requester: Sendable, Hashable {
 
 extension RequestIdentity {
     /// Returns the hash of the fields that a server named in `Vary`; nil if there were none.
-    func varied(_ vary: String?, _ key: [UInt8]) -> [UInt8]? {
+    func varied(_ vary: String?, _ key: HashKey) -> [UInt8]? {
         vary.flatMap { $0 == "*" ? nil : code(ofFieldsNamedIn: $0, key) }
     }
 }
@@ -83,7 +83,7 @@ extension [Variant] {
     ///
     /// It is the one fetched with the same request, or with the same values of the fields named in `Vary`, or the last
     /// used one. It is only a guess; the server's response decides.
-    func best(for identity: RequestIdentity?, key: [UInt8]) -> Int? {
+    func best(for identity: RequestIdentity?, key: HashKey) -> Int? {
         // The newest one, whatever the clock said when it was used: older ones wait for its delivery.
         let same = filter { $0.requester.isSame(as: identity, key: key) }
             .max { ($0.hasBytes ? 1 : 0, $0.id) < ($1.hasBytes ? 1 : 0, $1.id) }
@@ -98,16 +98,16 @@ extension [Variant] {
 /// The columns with the requests of entries.
 extension Connection {
     /// Returns the key of the store's hashes; nil if it was lost.
-    borrowing func identityKey() throws -> [UInt8]? {
+    borrowing func identityKey() throws -> HashKey? {
         let key = try first("SELECT identity_key FROM store WHERE id = 1") { $0.blob(0) }
-        return key?.count == RequestIdentity.keySize ? key : nil
+        return key.flatMap { $0.count == HashKey.size ? HashKey($0) : nil }
     }
 
     /// Creates a new key if it was lost; then the server must confirm again who may use the stored bytes.
-    borrowing func renewIdentityKey() throws -> [UInt8] {
+    borrowing func renewIdentityKey() throws -> HashKey {
         if let key = try identityKey() { return key }
-        let key = RequestIdentity.newKey()
-        _ = try run("UPDATE store SET identity_key = ? WHERE id = 1", key)
+        let key = HashKey.random()
+        _ = try run("UPDATE store SET identity_key = ? WHERE id = 1", key.bytes)
         return key
     }
 
@@ -131,7 +131,9 @@ extension Connection {
     }
 
     /// Returns the variant of a download that a request is most likely to continue.
-    borrowing func entry(named name: String, for identity: RequestIdentity? = nil, key: [UInt8] = []) throws -> Entry? {
+    borrowing func entry(named name: String, for identity: RequestIdentity? = nil, key: HashKey = HashKey([])) throws
+        -> Entry?
+    {
         try variants(of: name).best(for: identity, key: key).flatMap { try entry(key: Variant.key(name, $0)) }
     }
 

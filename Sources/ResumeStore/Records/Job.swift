@@ -149,11 +149,11 @@ extension JobBoard {
     package enum Claim: Sendable {
         /// It is locked by the caller.
         case taken(Job)
-        /// Another process runs it.
-        case busy
+        /// Another process runs it; nil if it cannot be read.
+        case busy(Job?)
         /// It is done, and its file is in place.
         case done(Job)
-        /// It was cancelled or forgotten.
-        case gone
+        /// It was cancelled, or forgotten, or cannot be read: then nothing is known of it.
+        case gone(Job?)
     }
 }

@@ -31,7 +31,7 @@ package final class JobBoard: Sendable {
     }
 
     /// The key of the store's hashes.
-    package var identityKey: [UInt8] { store.identityKey }
+    package var identityKey: HashKey { store.identityKey }
 
     /// Returns the lists that have something left to do.
     package func unfinishedLists() async throws -> Set<Int64> {
@@ -77,6 +77,18 @@ package final class JobBoard: Sendable {
         }
     }
 
+    /// Returns the IDs in a range that jobs have, in order, at most a number of them.
+    package func ids(in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) async throws -> [Int64] {
+        try await store.read { [queue] connection in
+            try connection.rows(
+                """
+                SELECT id FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
+                ORDER BY id LIMIT ?
+                """, queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
+            ) { $0.integer(0) }
+        }
+    }
+
     /// Returns the number of jobs that are left to do, and the largest ID of all; nil if there are no jobs.
     package func left() async throws -> (count: Int, last: Int64)? {
         try await store.read { [queue] connection in
@@ -97,13 +109,11 @@ package final class JobBoard: Sendable {
         let queue = queue
         do {
             // Read after they were locked, so that nobody else changes them.
-            let known = try await store.read { connection in
-                try zip(ids, locked).map { $1 ? try connection.job($0, in: queue) : nil }
-            }
-            return zip(locked, zip(ids, known)).map { isLocked, found in
-                guard isLocked else { return .busy }
-                let claim = Self.claim(found.1, again: again)
-                if case .taken = claim {} else { release(found.0) }
+            let known = try await store.read { connection in try connection.jobs(ids, in: queue) }
+            return zip(ids, locked).map { id, isLocked in
+                guard isLocked else { return .busy(known[id]) }
+                let claim = Self.claim(known[id], again: again)
+                if case .taken = claim {} else { release(id) }
                 return claim
             }
         } catch {
@@ -113,10 +123,10 @@ package final class JobBoard: Sendable {
     }
 
     private static func claim(_ job: Job?, again: Bool) -> Claim {
-        guard let job else { return .gone }
+        guard let job else { return .gone(nil) }
         if again { return .taken(job) }
         switch job.state {
-        case .cancelled: return .gone
+        case .cancelled: return .gone(job)
         // If somebody has removed or changed the file, the job runs again.
         case .done: return job.file?.isInPlace(at: job.destination) == true ? .done(job) : .taken(job)
         case .waiting, .running, .paused, .failed: return .taken(job)

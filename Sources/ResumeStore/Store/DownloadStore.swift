@@ -75,10 +75,10 @@ public final class DownloadStore: Sendable {
     let deliveries: DeliveryBatch
     let room = StoreRoom()
     /// The key of the hashes of requests.
-    package let identityKey: [UInt8]
+    package let identityKey: HashKey
 
     init(
-        folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, identityKey: [UInt8],
+        folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, identityKey: HashKey,
         configuration: Configuration
     ) {
         self.identityKey = identityKey

@@ -41,7 +41,7 @@ struct Caller: Sendable {
     }
 
     /// Decides whether the caller may use the bytes of an entry.
-    func access(to entry: Entry, _ key: [UInt8]) -> HeldPartial.Access {
+    func access(to entry: Entry, _ key: HashKey) -> HeldPartial.Access {
         if entry.held.isEmpty, !entry.held.hasAllBytes { return .granted }
         // The user's own file. The samples show whether the server sends the bytes to this caller.
         if entry.held.isUnproved { return .granted }
@@ -52,14 +52,14 @@ struct Caller: Sendable {
     }
 
     /// The requester that the bytes of a response to this caller belong to.
-    mutating func requester(for representation: Representation?, _ key: [UInt8]) -> Requester {
+    mutating func requester(for representation: Representation?, _ key: HashKey) -> Requester {
         code = code ?? identity?.code(key)
         return Requester(code: code, varied: identity?.varied(representation?.vary, key), resource: answer)
     }
 
     /// Whether bytes that were fetched for another request are kept beside those of this one: they are complete, or the
     /// server may still send them to requests with the header fields that it named in `Vary`.
-    func leaves(_ held: HeldPartial, of other: Requester, _ key: [UInt8]) -> Bool {
+    func leaves(_ held: HeldPartial, of other: Requester, _ key: HashKey) -> Bool {
         held.hasAllBytes || other.varied != identity?.varied(held.representation?.vary, key)
     }
 }

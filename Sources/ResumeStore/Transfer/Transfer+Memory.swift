@@ -35,7 +35,7 @@ extension Transfer {
     }
 
     /// The key of the hashes of requests.
-    nonisolated var identityKey: [UInt8] { disk?.identityKey ?? memory?.identityKey ?? [] }
+    nonisolated var identityKey: HashKey { disk?.identityKey ?? memory?.identityKey ?? HashKey([]) }
 
     /// The blob, if it is a file.
     var file: OpenFile? { blob as? OpenFile }

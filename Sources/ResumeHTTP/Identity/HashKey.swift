@@ -1,0 +1,40 @@
+/// The key of a store's hashes (HMAC-SHA-256, RFC 2104).
+///
+/// Without it, guesses of what was hashed cannot be verified.
+package struct HashKey: Sendable, Equatable {
+    /// The length of a key in bytes, less than a block of SHA-256.
+    package static let size = 32
+
+    /// The bytes, as they are stored.
+    package let bytes: [UInt8]
+    /// The hashes that begin with the padded key, which all messages share.
+    private let inner, outer: RunningHash
+
+    /// Creates a key from bytes, of which a block is used at most.
+    package init(_ bytes: [UInt8]) {
+        func begun(_ pad: UInt8) -> RunningHash {
+            var hash = RunningHash(.sha256)
+            let block = (0..<64).map { pad ^ ($0 < bytes.count ? bytes[$0] : 0) }
+            unsafe block.withUnsafeBytes { unsafe hash.update($0) }
+            return hash
+        }
+        self.bytes = bytes
+        (inner, outer) = (begun(0x36), begun(0x5C))
+    }
+
+    /// Creates a random key.
+    package static func random() -> HashKey { HashKey((0..<size).map { _ in UInt8.random(in: .min ... .max) }) }
+
+    /// Returns the keyed hash of a message.
+    package func code(_ message: [UInt8]) -> [UInt8] {
+        Self.digest(outer, Self.digest(inner, message))
+    }
+
+    private static func digest(_ hash: RunningHash, _ message: [UInt8]) -> [UInt8] {
+        var hash = hash
+        unsafe message.withUnsafeBytes { unsafe hash.update($0) }
+        return hash.digest?.bytes ?? []
+    }
+
+    package static func == (first: HashKey, second: HashKey) -> Bool { first.bytes == second.bytes }
+}
