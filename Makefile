@@ -1,5 +1,5 @@
 # `make` without a target lists the targets.
-.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs lifecycle asynchttp demo bench fuzz fuzz-store libfuzzer sweep failing crowd plants clean
+.PHONY: help setup setup-test build build-all release dist check test stress coverage urlsession examples tsan asan lint format docs lifecycle asynchttp demo bench count fuzz fuzz-store libfuzzer sweep failing crowd plants clean
 SWIFT ?= swift
 export SWIFT
 # The Swift libraries are linked statically: the program runs on machines without Swift, and calls into them are cheaper.
@@ -17,6 +17,7 @@ help:
 	@echo "make examples build the programs in Examples and run their tests"
 	@echo "make demo     show a download that is killed halfway, resumed and compared"
 	@echo "make bench    measure speed and memory against curl, wget, wget2 and aria2c, and a store of 100,000 entries"
+	@echo "make count    count the instructions for a file of 16 KiB, which may not exceed Benchmarks/instructions.txt"
 	@echo "make lint     check the format and structure of the sources and the wording of texts"
 	@echo "make format   format the sources in place"
 	@echo "make docs     build the documentation with DocC into .build/docs; warnings are errors"
@@ -142,6 +143,11 @@ bench: setup-test release
 	Benchmarks/segments.sh .build/release/resumectl
 	Scripts/swift.sh build $(RELEASE) --product store-benchmark
 	.build/release/store-benchmark
+
+# By callgrind, so that it repeats to a percent on one machine.
+count: release
+	@Scripts/install.sh nginx-light valgrind binutils curl sqlite3 python3
+	Benchmarks/count.sh .build/release/resumectl
 
 SEED ?= 1
 fuzz: setup

@@ -19,7 +19,8 @@ package struct HashKey: Sendable, Equatable {
             return hash
         }
         self.bytes = bytes
-        (inner, outer) = (begun(0x36), begun(0x5C))
+        inner = begun(0x36)
+        outer = begun(0x5C)
     }
 
     /// Creates a random key.

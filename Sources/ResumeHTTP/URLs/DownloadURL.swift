@@ -80,63 +80,6 @@ public struct DownloadURL: Sendable, Hashable {
         absoluteString = origin + requestTarget
     }
 
-    /// Reads a URL of which nothing has to be decoded or changed, as most are; nil for any other.
-    private init?(plain text: String) {
-        let bytes = Array(text.utf8)
-        let isSecure = bytes.starts(with: "https://".utf8)
-        guard isSecure || bytes.starts(with: "http://".utf8) else { return nil }
-        let rest = bytes[(isSecure ? 8 : 7)...]
-        guard let end = rest.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-        let place = rest[..<end].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        let path = rest[end...]
-        let defaultPort = isSecure ? 443 : 80
-        guard place.count <= 2, (1...63).contains(place[0].count), place[0].allSatisfy(Self.isOfHost),
-            let label = place[0].split(separator: Self.dot, omittingEmptySubsequences: false).last?.first,
-            !Self.isDigit(label) || Self.isAddress(place[0]), place.dropFirst().joined().allSatisfy(Self.isDigit),
-            let port = place.count == 1 ? defaultPort : Int(String(decoding: place[1], as: UTF8.self)),
-            (1..<65536).contains(port),
-            path.allSatisfy({ Self.isOfHost($0) || (0x41...0x5A).contains($0) || $0 == 0x2F || $0 == 0x5F }),
-            zip(path, path.dropFirst()).allSatisfy({ $0 != 0x2F || $1 != Self.dot })
-        else { return nil }
-        scheme = isSecure ? "https" : "http"
-        host = String(decoding: place[0], as: UTF8.self)
-        self.port = port
-        authority = port == defaultPort ? host : "\(host):\(port)"
-        userInfo = nil
-        requestTarget = String(decoding: path, as: UTF8.self)
-        isPlainPath = Self.isPlainPath(requestTarget)
-        origin = "\(scheme)://\(self.authority)"
-        absoluteString = origin + requestTarget
-    }
-
-    private static let dot = UInt8(ascii: ".")
-
-    private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
-
-    /// Whether a byte is a lower-case letter, a digit, a hyphen or a dot.
-    private static func isOfHost(_ byte: UInt8) -> Bool {
-        byte >= 0x61 && byte <= 0x7A || isDigit(byte) || byte == 0x2D || byte == dot
-    }
-
-    /// Whether a host is an IPv4 address in its usual form.
-    private static func isAddress(_ host: ArraySlice<UInt8>) -> Bool {
-        var numbers = [0]
-        var digits = 0
-        for byte in host {
-            if byte == dot {
-                guard digits > 0 else { return false }
-                numbers.append(0)
-                digits = 0
-            } else {
-                guard isDigit(byte), digits == 0 || numbers[numbers.count - 1] > 0 else { return false }
-                numbers[numbers.count - 1] = numbers[numbers.count - 1] * 10 + Int(byte - 0x30)
-                digits += 1
-                guard digits <= 3 else { return false }
-            }
-        }
-        return digits > 0 && numbers.count == 4 && numbers.allSatisfy { $0 < 256 }
-    }
-
     /// Returns the usual form of an IPv4 address, as `inet_aton` reads it: `0127.1` and `0x57000001` are 87.0.0.1.
     ///
     /// Everything that compares hosts then compares what a connection goes to. Nil for anything else.

@@ -16,7 +16,10 @@ package struct BlobName: Sendable, Hashable {
 
     /// Creates a random name.
     init(in folder: String? = nil) {
-        fileName = Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) })
+        // Two numbers, since each costs a system call.
+        let numbers = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
+        fileName = Hexadecimal.text(
+            numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } })
         self.folder = folder
     }
 

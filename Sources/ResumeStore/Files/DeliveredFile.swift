@@ -49,7 +49,10 @@ struct DeliveryText: Sendable {
     let file: DeliveredFile
     let text: String
 
-    init(_ file: DeliveredFile) { (self.file, text) = (file, file.stored) }
+    init(_ file: DeliveredFile) {
+        self.file = file
+        text = file.stored
+    }
 }
 
 /// The file of a job as a text.

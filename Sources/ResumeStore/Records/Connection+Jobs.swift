@@ -31,7 +31,8 @@ extension Connection {
 
     /// Returns the jobs with some IDs, most of which follow one another.
     borrowing func jobs(_ ids: [Int64], in queue: Int64) throws -> [Int64: Job] {
-        let (first, last) = (ids.min() ?? 0, ids.max() ?? 0)
+        let first = ids.min() ?? 0
+        let last = ids.max() ?? 0
         // Planted IDs may be as far apart as numbers can be.
         let isDense = (0..<2 * Int64(ids.count)).contains(last &- first)
         let rows =
