@@ -162,7 +162,7 @@ final class JobRun: Sendable {
                 var request = request
                 try await programs.authorize(&request)
                 return try await downloader.download(request) { [request] event in
-                    reporter.report(event, of: request, id, replacing: replaced.found(at: event))
+                    reporter.report(event, of: request, id, replacing: replaced)
                 }
             }
             guard result.isExisting else { return await complete(result.path, of: request, id) }

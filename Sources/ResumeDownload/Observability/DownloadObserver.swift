@@ -12,17 +12,20 @@ struct DownloadObserver: Sendable {
     let metrics = DownloadMetrics()
     private let url: DownloadURL
     private let store: DownloadStore
-    private let key: String
+    private let storeKey: String
     private let interruption: Interruption?
     private let logger: Logger?
 
     init(of request: DownloadRequest, in store: DownloadStore, logger: Logger?) {
         url = request.url
         self.store = store
-        key = Printable.escaped(request.storeKey)
+        storeKey = request.storeKey
         interruption = request.interruption
-        var logger = logger
-        logger?[metadataKey: "key"] = "\(key)"
+        guard var logger else {
+            self.logger = nil
+            return
+        }
+        logger[metadataKey: "key"] = "\(Printable.escaped(storeKey))"
         self.logger = logger
     }
 
@@ -38,6 +41,8 @@ struct DownloadObserver: Sendable {
         over transport: any Transport, telling onEvent: @escaping DownloadEvent.Listener,
         _ download: (any Transport, @escaping DownloadEvent.Listener) async throws -> DownloadResult
     ) async throws -> DownloadResult {
+        let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
+        guard isTraced || metrics.isOn || logger != nil else { return try await download(transport, onEvent) }
         let isWaiting = Atomic(false)
         let told: DownloadEvent.Listener = { event in
             noteWaiting(event == .waiting, isWaiting)
@@ -77,7 +82,7 @@ struct DownloadObserver: Sendable {
         let span = startSpan("resume-store.download")
         defer { span.end() }
         span.describe(url)
-        span.attributes["resume_store.key"] = key
+        span.attributes["resume_store.key"] = Printable.escaped(storeKey)
         do {
             let result = try await InstrumentationContext.$current.withValue(span.context) {
                 try await download(TracedTransport(transport: transport, origin: url.origin))

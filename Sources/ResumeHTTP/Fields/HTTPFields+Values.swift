@@ -65,5 +65,8 @@ extension ArraySlice<UInt8> {
 
 extension StringProtocol {
     /// The text without spaces and tabs.
-    var withoutSpaces: String { String(self).filter { $0 != " " && $0 != "\t" } }
+    var withoutSpaces: String {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        return utf8.contains(where: isSpace) ? String(self).filter { $0 != " " && $0 != "\t" } : String(self)
+    }
 }

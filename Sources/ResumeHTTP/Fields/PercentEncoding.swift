@@ -4,6 +4,7 @@ package enum PercentEncoding {
 
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
     static func decoded(_ text: String) -> String? {
+        guard text.utf8.contains(percent) else { return text }
         let bytes = decoded(Array(text.utf8))
         // Two digits for each `%`.
         guard text.utf8.count - bytes.count == 2 * text.utf8.count(where: { $0 == percent }) else { return nil }

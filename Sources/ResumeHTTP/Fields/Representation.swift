@@ -139,7 +139,14 @@ package struct Representation: Sendable, Hashable {
 
     /// The media type without parameters, in lower case.
     var mediaType: String? {
-        contentType?.split(separator: ";").first?.withoutSpaces.lowercased()
+        guard
+            let type = contentType?.utf8.drop(while: { $0 == UInt8(ascii: ";") }).prefix(while: {
+                $0 != UInt8(ascii: ";")
+            })
+        else {
+            return nil
+        }
+        return type.isEmpty ? nil : String(Substring(type)).withoutSpaces.lowercased()
     }
 }
 

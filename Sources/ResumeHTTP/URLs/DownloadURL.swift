@@ -152,9 +152,9 @@ public struct DownloadURL: Sendable, Hashable {
     /// filename.
     public var lastPathComponent: String? {
         // A secret in the path is not part of the name.
-        let path = redactedTarget.unicodeScalars.prefix { $0 != "?" }
-        guard let last = path.split(separator: "/", omittingEmptySubsequences: false).last,
-            let name = PercentEncoding.decoded(String(last)), !name.isEmpty, name != ".", name != "..",
+        let path = redactedTarget.utf8.prefix { $0 != UInt8(ascii: "?") }
+        let last = path.lastIndex(of: UInt8(ascii: "/")).map { path[$0...].dropFirst() } ?? path
+        guard let name = PercentEncoding.decoded(String(Substring(last))), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200
         else { return nil }
         // Compares scalars, since a combining mark after a slash forms one character with it.
