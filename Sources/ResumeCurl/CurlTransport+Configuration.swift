@@ -124,6 +124,13 @@ package struct AddressChoice: Sendable, Hashable {
         self.family = family
     }
 
+    /// Whether a host is an address of the other version.
+    func excludes(_ host: String) -> Bool {
+        let address = host.filter { $0 != "[" && $0 != "]" }
+        guard let family, PublicAddress.isAddress(address) else { return false }
+        return address.contains(":") == (family == .version4)
+    }
+
     /// Returns the addresses that are chosen for the host and port of a URL; nil if none are.
     package func addresses(for url: DownloadURL) -> [String]? {
         fixed["\(url.host):\(url.port)"] ?? fixed["*:\(url.port)"]

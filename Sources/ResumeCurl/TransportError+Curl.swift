@@ -11,6 +11,10 @@ extension TransportError {
         let authority = exchange.authority
         let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)
         switch result {
+        case CURLE_COULDNT_CONNECT where settings.addresses.excludes(exchange.url.host) && exchange.proxy == nil:
+            self.init(
+                .invalidRequest,
+                "could not connect to \(authority): its address is not of the version that is permitted")
         case CURLE_COULDNT_RESOLVE_HOST where exchange.proxy?.resolvesNames != true:
             self.init(.nameNotResolved, "could not resolve the host \(exchange.url.host)")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:

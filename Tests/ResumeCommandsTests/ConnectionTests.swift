@@ -139,7 +139,7 @@ struct ConnectionTests {
             for (options, isReached) in cases {
                 let outcome = await home.run(
                     ["get", server.url(), "-o", home["out"], "--retries", "0", "--restart"] + options)
-                #expect(outcome.status == (isReached ? .success : .tryAgain), "\(options): \(outcome.errors)")
+                #expect(outcome.status == (isReached ? .success : .refused), "\(options): \(outcome.errors)")
                 #expect(isReached || outcome.errors.contains("could not connect to 127.0.0.1"))
             }
             let name = "http://localhost:\(server.port)/file.bin"

@@ -86,6 +86,12 @@ struct CurlOptionTests {
         #expect(!outcome.errors.contains("--tlsv1.0"))
     }
 
+    @Test("An address of the other version is refused at once", arguments: [("-6", "127.0.0.1"), ("-4", "[::1]")])
+    func otherVersion(option: String, host: String) async throws {
+        let outcome = await home.run(["get", "http://\(host):1/file", "-o", home["out"], option])
+        #expect(outcome.status == .refused && outcome.errors.contains("its address is not of the version"))
+    }
+
     @Test("The certificate of the client is part of the identity, and a job asks for it again")
     func certificateIdentity() async throws {
         try home.write("-----BEGIN CERTIFICATE-----\n".utf8, to: "own.pem")

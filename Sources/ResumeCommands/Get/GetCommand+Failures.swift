@@ -56,7 +56,13 @@ extension GetCommand {
             if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {
                 failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
-                failure.add("Options for credentials are -u, -n, -H and --auth-command.")
+                let isGiven = familiar.user != nil && !connection.usesDigest && !connection.usesAnyMethod
+                failure.add(
+                    isGiven
+                        ? "The server does not accept this user and password; --anyauth also tries Digest."
+                        : "Options for credentials are -u, -n, -H and --auth-command.")
+            } else if refused?.status == 407 {
+                failure.add("Add the user and password to the URL of the proxy.")
             } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
                 let isTooOld = failure.message.contains("expired") || failure.message.contains("not valid")
                 if !isTooOld { failure.add("--cacert FILE trusts another authority, and -k any server.") }

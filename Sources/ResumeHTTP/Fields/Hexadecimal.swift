@@ -2,14 +2,22 @@
 package enum Hexadecimal {
     /// Returns two lower-case digits for each byte.
     package static func text(_ bytes: [UInt8]) -> String {
-        let digits: StaticString = "0123456789abcdef"
-        return unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { text in
-            for (index, byte) in bytes.enumerated() {
-                unsafe text[index * 2] = digits.utf8Start[Int(byte >> 4)]
-                unsafe text[index * 2 + 1] = digits.utf8Start[Int(byte & 15)]
-            }
-            return bytes.count * 2
+        var text: [UInt8] = []
+        append(bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends two lower-case digits for each byte.
+    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+        text.reserveCapacity(text.count + 2 * bytes.count)
+        for byte in bytes {
+            text.append(character(byte >> 4))
+            text.append(character(byte & 15))
         }
+    }
+
+    private static func character(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
     /// Parses digits of either case.

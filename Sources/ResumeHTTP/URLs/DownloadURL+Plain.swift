@@ -2,31 +2,36 @@ extension DownloadURL {
     /// Reads a URL of which nothing has to be decoded or changed, as most are; nil for any other.
     init?(plain text: String) {
         let bytes = Array(text.utf8)
-        let isSecure = bytes.starts(with: "https://".utf8)
-        guard isSecure || bytes.starts(with: "http://".utf8) else { return nil }
-        let rest = bytes[(isSecure ? 8 : 7)...]
-        guard let end = rest.firstIndex(of: slash) else { return nil }
-        let path = rest[end...]
-        let place = rest[..<end].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        let name = place[0]
-        let label = name.split(separator: dot, omittingEmptySubsequences: false).last?.first
-        let defaultPort = isSecure ? 443 : 80
-        let port =
-            place.count == 1
-            ? defaultPort
-            : Int(String(decoding: place[1], as: UTF8.self))
+        // "://" follows 4 letters, or 5.
+        guard bytes.count > 8 else { return nil }
+        let isSecure = bytes[4] == UInt8(ascii: "s")
+        let start = isSecure ? 8 : 7
+        guard bytes[..<start].elementsEqual((isSecure ? "https://" : "http://").utf8) else { return nil }
+        var end = start
+        while end < bytes.count, isOfHost(bytes[end]) { end += 1 }
+        let name = bytes[start..<end]
+        let label = name.lastIndex(of: dot).map { $0 + 1 } ?? start
         guard
-            place.count <= 2,
             (1...63).contains(name.count),
-            name.allSatisfy(isOfHost),
-            let label,
-            !isDigit(label) || isAddress(name),
-            place.dropFirst().joined().allSatisfy(isDigit),
-            let port,
-            (1..<65536).contains(port),
-            path.allSatisfy(isOfPath),
-            zip(path, path.dropFirst()).allSatisfy({ $0 != slash || $1 != dot })
+            label < end,
+            !isDigit(bytes[label]) || isAddress(name)
         else { return nil }
+        let defaultPort = isSecure ? 443 : 80
+        var port = defaultPort
+        if end < bytes.count, bytes[end] == UInt8(ascii: ":") {
+            port = 0
+            end += 1
+            while end < bytes.count, isDigit(bytes[end]), port < 65536 {
+                port = port * 10 + Int(bytes[end] - 0x30)
+                end += 1
+            }
+        }
+        guard (1..<65536).contains(port), end < bytes.count, bytes[end] == slash else { return nil }
+        let path = bytes[end...]
+        for index in path.indices {
+            guard isOfPath(bytes[index]) else { return nil }
+            if bytes[index] == dot, bytes[index - 1] == slash { return nil }
+        }
         scheme = isSecure ? "https" : "http"
         host = String(decoding: name, as: UTF8.self)
         self.port = port

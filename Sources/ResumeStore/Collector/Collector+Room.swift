@@ -18,7 +18,7 @@ extension DownloadStore {
     ///   - replaced: The bytes that the body replaces.
     /// - Throws: ``StoreError``: `noSpace`, `overLimit`; `CancellationError`.
     func admit(_ sync: BlobSync, key: String, length: Int64?, replacing replaced: Int64) async throws {
-        if room.running.contains(where: { $0.receiver === sync && $0.length == length }) { return }
+        if room.isRunning(sync, length: length) { return }
         // A download that waits must not make others wait.
         room.end(sync)
         let rest = length.map { max($0.addingSaturating(replaced - sync.held), 0) }

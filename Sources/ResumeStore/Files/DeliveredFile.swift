@@ -62,13 +62,20 @@ extension DeliveredFile {
     /// Bytes are hexadecimal digits, and nil is `-`. The third word has slashes between its numbers.
     var stored: String {
         let inode = stamp.inode.map { Int64(bitPattern: $0) } ?? -1
-        var text = "\(deliveredAt) \(stamp.size) \(stamp.modified)/\(stamp.changed ?? -1)/\(inode)/\(checkedAt)"
+        let numbers = "\(deliveredAt) \(stamp.size) \(stamp.modified)/\(stamp.changed ?? -1)/\(inode)/\(checkedAt)"
+        var text = Array(numbers.utf8)
+        text.reserveCapacity(512)
         let texts = [path, resource?.stored].map { $0.map { Array($0.utf8) } }
         for bytes in [requester, entityTag, digest?.bytes] + texts {
-            text += " "
-            text += bytes.map { "x" + Hexadecimal.text($0) } ?? "-"
+            text.append(UInt8(ascii: " "))
+            text.append(UInt8(ascii: bytes == nil ? "-" : "x"))
+            if let bytes {
+                Hexadecimal.append(bytes, to: &text)
+            }
         }
-        return text + " " + (lastModified ?? "-")
+        text.append(UInt8(ascii: " "))
+        text.append(contentsOf: (lastModified ?? "-").utf8)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Parses a stored text; nil if it was damaged or manipulated.

@@ -29,6 +29,16 @@ extension Connection {
         ) { row in row.integer(0).map { ($0, Self.job(row)) } }
     }
 
+    /// Returns the IDs of ``jobs(in:ids:onlyLeft:limit:)``.
+    borrowing func jobIDs(in queue: Int64, ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) throws -> [Int64] {
+        try rows(
+            """
+            SELECT id FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
+            ORDER BY id LIMIT ?
+            """, queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
+        ) { $0.integer(0) }
+    }
+
     /// Returns the jobs with some IDs, most of which follow one another.
     borrowing func jobs(_ ids: [Int64], in queue: Int64) throws -> [Int64: Job] {
         let first = ids.min() ?? 0

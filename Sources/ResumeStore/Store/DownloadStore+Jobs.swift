@@ -79,14 +79,7 @@ package final class JobBoard: Sendable {
 
     /// Returns the IDs in a range that jobs have, in order, at most a number of them.
     package func ids(in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) async throws -> [Int64] {
-        try await store.read { [queue] connection in
-            try connection.rows(
-                """
-                SELECT id FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
-                ORDER BY id LIMIT ?
-                """, queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
-            ) { $0.integer(0) }
-        }
+        try await store.read { [queue] in try $0.jobIDs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit) }
     }
 
     /// Returns the number of jobs that are left to do, and the largest ID of all; nil if there are no jobs.

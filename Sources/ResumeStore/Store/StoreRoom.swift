@@ -20,26 +20,35 @@ final class StoreRoom: Sendable {
     }
 
     private struct State {
-        var running: [Running] = []
+        var running: [ObjectIdentifier: Running] = [:]
         /// In the order of their turns.
         var waiting: [any Receiver] = []
 
         mutating func remove(_ receiver: any Receiver) {
-            running.removeAll { $0.receiver === receiver }
-            waiting.removeAll { $0 === receiver }
+            running[ObjectIdentifier(receiver)] = nil
+            if !waiting.isEmpty {
+                waiting.removeAll { $0 === receiver }
+            }
         }
     }
 
     private let state = Mutex(State())
 
     /// The running downloads.
-    var running: [Running] { state.withLock(\.running) }
+    var running: [Running] { state.withLock { Array($0.running.values) } }
+
+    /// Whether a download runs, with this length.
+    func isRunning(_ receiver: any Receiver, length: Int64?) -> Bool {
+        state.withLock { state in
+            state.running[ObjectIdentifier(receiver)].map { $0.length == length } ?? false
+        }
+    }
 
     /// Adds a download that is running from now on, or changes its length.
     func begin(_ receiver: any Receiver, length: Int64?) {
         state.withLock { state in
             state.remove(receiver)
-            state.running.append(Running(receiver: receiver, length: length))
+            state.running[ObjectIdentifier(receiver)] = Running(receiver: receiver, length: length)
         }
     }
 
