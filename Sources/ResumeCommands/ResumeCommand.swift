@@ -98,7 +98,7 @@ struct ResumeCommand: ContextCommand {
         if selection.isEmpty {
             guard let left = try await board.left() else { return Chosen(ids: [], count: 0) }
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
-            jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500).compactMap(\.job)
+            jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500)
             chosen = Chosen(ids: [all], count: left.count)
             if !secrets.fields.isEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {

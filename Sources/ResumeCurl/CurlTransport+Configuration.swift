@@ -126,9 +126,11 @@ package struct AddressChoice: Sendable, Hashable {
 
     /// Whether a host is an address of the other version.
     func excludes(_ host: String) -> Bool {
-        let address = host.filter { $0 != "[" && $0 != "]" }
-        guard let family, PublicAddress.isAddress(address) else { return false }
-        return address.contains(":") == (family == .version4)
+        switch family {
+        case .version4?: host.hasPrefix("[")
+        case .version6?: PublicAddress.isAddress(host)
+        case nil: false
+        }
     }
 
     /// Returns the addresses that are chosen for the host and port of a URL; nil if none are.

@@ -135,10 +135,10 @@ final class Reception {
 
     /// Receives a part of the body.
     ///
-    /// - Returns: Whether it was used; if not, libcurl keeps it and pauses.
+    /// - Returns: Whether it was used; if not, libcurl keeps it and pauses. Where it might lose it, all parts are used, and
+    ///   the pause begins after the one that filled the buffer.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        let isKept = !reader.isMultiplexed || !NetworkThread.dropsRefusedParts
-        if isFull, isKept {
+        if isFull, !usesAllParts {
             exchange.isPaused = true
             return false
         }
@@ -154,13 +154,15 @@ final class Reception {
         if isFull {
             exchange.passOn()
             exchange.resumeWhenRoom()
-            if !isKept, !exchange.isPaused {
+            if usesAllParts, !exchange.isPaused {
                 exchange.isPaused = true
                 unsafe curl_easy_pause(handle, CURLPAUSE_RECV)
             }
         }
         return true
     }
+
+    private var usesAllParts: Bool { reader.isMultiplexed && NetworkThread.dropsRefusedParts }
 
     // MARK: Turns of the thread
 
@@ -196,7 +198,8 @@ final class Reception {
         isFull = false
         guard exchange.isPaused else { return }
         exchange.isPaused = false
-        resumption = .now
+        // Otherwise nothing was refused that must come now.
+        if !usesAllParts { resumption = .now }
         unsafe curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 

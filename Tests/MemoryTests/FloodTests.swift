@@ -145,6 +145,9 @@ struct FloodTests {
         let output = try await Self.with("window-\(overflow)") { server in
             let get = try await MeasuredGet.run(server.url, server.options + ["--stall-timeout", "240"])
             #expect(get.status == 75 && get.delivered == nil, "\(get.text)")
+            try await wait(for: "the server to have read the error", while: server.process) {
+                try !server.output().isEmpty
+            }
             return try server.output()
         }
         // PROTOCOL_ERROR, or FLOW_CONTROL_ERROR; for the stream, or for the connection (5.4.2).

@@ -62,7 +62,7 @@ extension GetCommand {
                         ? "The server does not accept this user and password; --anyauth also tries Digest."
                         : "Options for credentials are -u, -n, -H and --auth-command.")
             } else if refused?.status == 407 {
-                failure.add("Add the user and password to the URL of the proxy.")
+                failure.add("The user and password of a proxy are in its URL.")
             } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
                 let isTooOld = failure.message.contains("expired") || failure.message.contains("not valid")
                 if !isTooOld { failure.add("--cacert FILE trusts another authority, and -k any server.") }

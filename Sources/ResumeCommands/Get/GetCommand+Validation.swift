@@ -1,7 +1,6 @@
 import ArgumentParser
 import HTTPTypes
 import ResumeDownload
-import ResumeFiles
 import ResumeHTTP
 
 extension GetCommand {
@@ -47,7 +46,7 @@ extension GetCommand {
             files.remoteHeaderName && files.output != nil, "--output and --remote-header-name cannot be combined")
         try refuse(files.from != nil && requests.range != nil, "--from cannot be combined with --range")
         try refuse(
-            connection.cert != nil && requests.key.map { unsafe access($0, F_OK) == 0 } == true,
+            connection.cert != nil && requests.key.map { $0.hasSuffix(".pem") || $0.hasSuffix(".key") } == true,
             "--key names a download in the store; the file with the key of --cert is --private-key")
         let isSingle = urls.count == 1 && files.inputFile == nil
         let ofOne: [(String, String?)] = [

@@ -68,14 +68,20 @@ struct JobRunner {
         }
     }
 
-    private mutating func claim(_ ids: [Int64], _ body: (Step) async -> Void) async throws {
-        for claim in try await board.claim(ids, again: choice == .again) {
+    /// Claims jobs, of which those that were waited for are known even if their rows are gone.
+    private mutating func claim(_ ids: [Int64], knowing known: [Job] = [], _ body: (Step) async -> Void) async throws {
+        for (id, claim) in zip(ids, try await board.claim(ids, again: choice == .again)) {
             switch claim {
             case .taken(let job): await body(choice == .left ? try await step(of: job) : .run(job))
-            case .busy(let job?): busy.append(job)
             case .done(let job): await body(.over(job))
-            case .gone(let job): if job != nil || choice != .left { await body(.gone(job)) }
-            case .busy(nil): break
+            case .busy(let job), .gone(let job):
+                let job = job ?? known.first { $0.id == id }
+                if let job, case .busy = claim {
+                    busy.append(job)
+                } else if job != nil || choice != .left {
+                    // Of those that are left to do, unreadable ones are ignored.
+                    await body(.gone(job))
+                }
             }
         }
     }
@@ -107,7 +113,7 @@ struct JobRunner {
             }
             let jobs = busy
             busy = []
-            try await claim(jobs.map(\.id), body)
+            try await claim(jobs.map(\.id), knowing: jobs, body)
             if !busy.isEmpty { try? await Task.sleep(for: Self.pause) }
         }
     }

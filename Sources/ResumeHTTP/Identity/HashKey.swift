@@ -1,7 +1,7 @@
 /// The key of a store's hashes (HMAC-SHA-256, RFC 2104).
 ///
 /// Without it, guesses of what was hashed cannot be verified.
-package struct HashKey: Sendable, Equatable {
+package struct HashKey: Sendable {
     /// The length of a key in bytes, less than a block of SHA-256.
     package static let size = 32
 
@@ -36,6 +36,4 @@ package struct HashKey: Sendable, Equatable {
         unsafe message.withUnsafeBytes { unsafe hash.update($0) }
         return hash.digest?.bytes ?? []
     }
-
-    package static func == (first: HashKey, second: HashKey) -> Bool { first.bytes == second.bytes }
 }

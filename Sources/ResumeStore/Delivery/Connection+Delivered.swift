@@ -149,25 +149,24 @@ extension Connection {
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
     /// named it, its path is recorded with it.
     borrowing func fulfil(_ row: QueuedRow, with file: DeliveryText?, at path: String) throws {
+        let sql = """
+            UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
+            WHERE id = ? AND list <> 0 AND (destination = ?) = ?
+            """
         let done = row.rest == nil ? Job.State.done.rawValue : nil
-        let isAtDestination =
-            try run(
-                """
-                UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
-                WHERE id = ? AND list <> 0 AND destination = ?
-                """, done, row.rest?.stored, file?.text, row.id, path) > 0
-        guard isAtDestination else {
-            var named = file?.file
-            named?.path = path
-            let isJob =
-                try run(
-                    """
-                    UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
-                    WHERE id = ? AND list <> 0
-                    """, done, row.rest?.stored, named?.stored, row.id) > 0
-            if !isJob { try run("DELETE FROM queued WHERE id = ?", row.id) }
+        // The text of a file that the server has named is another one, and few files have that.
+        guard try run(sql, done, row.rest?.stored, file?.text, row.id, path, true) == 0 else {
+            try cancelOthers(of: row, at: path)
             return
         }
+        var named = file?.file
+        named?.path = path
+        if try run(sql, done, row.rest?.stored, named?.stored, row.id, path, false) > 0 { return }
+        try run("DELETE FROM queued WHERE id = ?", row.id)
+    }
+
+    /// Cancels the jobs of earlier lists with the destination of a job.
+    private borrowing func cancelOthers(of row: QueuedRow, at path: String) throws {
         try run(
             """
             UPDATE queued SET state = 'failed', ended = ?1, failure = ?2 WHERE destination = ?3 AND ended IS NULL

@@ -61,19 +61,17 @@ package final class JobBoard: Sendable {
         }
     }
 
-    /// Returns the IDs in a range with their jobs, in order; nil for a row that cannot be read.
+    /// Returns the jobs with IDs in a range, in order, without those that cannot be read.
     ///
     /// - Parameters:
     ///   - ids: The range.
     ///   - onlyLeft: Whether to leave out jobs that are done or cancelled.
     ///   - limit: The maximum number of rows.
-    /// - Returns: The rows.
+    /// - Returns: The jobs.
     /// - Throws: ``StoreError``
-    package func jobs(
-        in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64
-    ) async throws -> [(id: Int64, job: Job?)] {
+    package func jobs(in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) async throws -> [Job] {
         try await store.read { [queue] connection in
-            try connection.jobs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit)
+            try connection.jobs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit).compactMap(\.job)
         }
     }
 
