@@ -142,13 +142,14 @@ struct FloodTests {
 
     @Test("A window that does not grow, or grows too far, is an error (RFC 9113, 6.9)", arguments: [0, 1])
     func window(overflow: Int) async throws {
-        let output = try await Self.with("window-\(overflow)") { server in
-            let get = try await MeasuredGet.run(server.url, server.options + ["--stall-timeout", "240"])
-            #expect(get.status == 75 && get.delivered == nil, "\(get.text)")
-            try await wait(for: "the server to have read the error", while: server.process) {
-                try !server.output().isEmpty
+        var output = ""
+        // The reset of a connection that is closed with unread data may overtake the frame with the error.
+        for _ in 0..<20 where output.isEmpty {
+            output = try await Self.with("window-\(overflow)") { server in
+                let get = try await MeasuredGet.run(server.url, server.options + ["--stall-timeout", "240"])
+                #expect(get.status == 75 && get.delivered == nil, "\(get.text)")
+                return try server.output()
             }
-            return try server.output()
         }
         // PROTOCOL_ERROR, or FLOW_CONTROL_ERROR; for the stream, or for the connection (5.4.2).
         #expect(output.hasPrefix(overflow == 0 ? "1\n" : "3\n"), "\(output)")
