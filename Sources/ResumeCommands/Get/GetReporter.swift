@@ -98,7 +98,7 @@ final class GetReporter: Sendable {
     }
 
     func report(
-        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64, replacing place: ReplacedFile? = nil
+        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64, replacing file: ReplacedFile? = nil
     ) {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.
@@ -106,7 +106,7 @@ final class GetReporter: Sendable {
         display?.update { $0.take(event, of: number) }
         if json { return context.print(Self.json(event, of: request)) }
         if !isQuiet {
-            let replaced = place?.found(at: event)
+            let replaced = file?.found(at: event)
             if let line = mention(replaced, at: event, of: request) { say(line) }
             if let line = line(for: event, of: request, replacing: replaced) { say(line) }
             if let line = result.flatMap({ Self.doubtfulType(of: $0, for: request) }) { say(line) }

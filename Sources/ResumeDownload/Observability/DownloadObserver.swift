@@ -41,7 +41,6 @@ struct DownloadObserver: Sendable {
         over transport: any Transport, telling onEvent: @escaping DownloadEvent.Listener,
         _ download: (any Transport, @escaping DownloadEvent.Listener) async throws -> DownloadResult
     ) async throws -> DownloadResult {
-        let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
         guard isTraced || metrics.isOn || logger != nil else { return try await download(transport, onEvent) }
         let isWaiting = Atomic(false)
         let told: DownloadEvent.Listener = { event in
@@ -75,10 +74,12 @@ struct DownloadObserver: Sendable {
         }
     }
 
+    private var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
+
     private func traced(
         over transport: any Transport, _ download: (any Transport) async throws -> DownloadResult
     ) async throws -> DownloadResult {
-        guard !(InstrumentationSystem.tracer is NoOpTracer) else { return try await download(transport) }
+        guard isTraced else { return try await download(transport) }
         let span = startSpan("resume-store.download")
         defer { span.end() }
         span.describe(url)

@@ -27,7 +27,7 @@ package struct EntityTag: Sendable, Hashable {
         guard bytes.count <= Self.maximumLength else { return nil }
         let bytes = Array(bytes)
         var opaque = bytes[...]
-        isWeak = bytes.count >= 2 && bytes[0] == UInt8(ascii: "W") && bytes[1] == UInt8(ascii: "/")
+        isWeak = opaque.starts(with: "W/".utf8)
         if isWeak { opaque = opaque.dropFirst(2) }
         let quote = UInt8(ascii: "\"")
         isQuoted = opaque.count >= 2 && opaque.first == quote && opaque.last == quote

@@ -8,7 +8,7 @@ extension HTTPFields {
         // Most fields are absent, and this is the fastest way to find out.
         guard let name, contains(name) else { return nil }
         let lines = self[fields: name].map { field in
-            unsafe field.withUnsafeBytesOfValue { value in Array(unsafe Array(value)[...].trimmed) }
+            unsafe field.withUnsafeBytesOfValue { value in unsafe Array(value.trimmed) }
         }
         return lines.allSatisfy { $0 == lines[0] } ? lines[0] : nil
     }
@@ -50,16 +50,6 @@ extension HTTPFields {
             parameters.append((name.withoutSpaces.lowercased(), value))
         }
         return parameters
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// The bytes without the spaces and tabs around them.
-    package var trimmed: ArraySlice<UInt8> {
-        var bytes = self
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return bytes
     }
 }
 

@@ -139,14 +139,8 @@ package struct Representation: Sendable, Hashable {
 
     /// The media type without parameters, in lower case.
     var mediaType: String? {
-        guard
-            let type = contentType?.utf8.drop(while: { $0 == UInt8(ascii: ";") }).prefix(while: {
-                $0 != UInt8(ascii: ";")
-            })
-        else {
-            return nil
-        }
-        return type.isEmpty ? nil : String(Substring(type)).withoutSpaces.lowercased()
+        let type = contentType?.utf8.split(separator: UInt8(ascii: ";"), maxSplits: 1).first
+        return type.map { Substring($0).withoutSpaces.lowercased() }
     }
 }
 

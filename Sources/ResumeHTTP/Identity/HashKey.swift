@@ -24,7 +24,10 @@ package struct HashKey: Sendable {
     }
 
     /// Creates a random key.
-    package static func random() -> HashKey { HashKey((0..<size).map { _ in UInt8.random(in: .min ... .max) }) }
+    package static func random() -> HashKey { HashKey(.random(count: size)) }
+
+    /// The key where nothing is compared.
+    package static let none = HashKey([])
 
     /// Returns the keyed hash of a message.
     package func code(_ message: [UInt8]) -> [UInt8] {

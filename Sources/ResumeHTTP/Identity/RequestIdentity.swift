@@ -73,8 +73,7 @@ package struct RequestIdentity: Sendable {
 
     /// Prefixes a name with its length, so that different lists never result in the same bytes.
     private static func framed(_ name: String) -> [UInt8] {
-        let length = UInt64(name.utf8.count)
-        return (0..<8).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) } + Array(name.utf8)
+        UInt64(name.utf8.count).bytes + Array(name.utf8)
     }
 
     private static func digest(_ bytes: some Sequence<UInt8>) -> [UInt8] { HTTPDigest(.sha256, of: bytes)?.bytes ?? [] }

@@ -16,31 +16,26 @@ extension DownloadURL {
             label < end,
             !isDigit(bytes[label]) || isAddress(name)
         else { return nil }
-        let defaultPort = isSecure ? 443 : 80
-        var port = defaultPort
+        var port: Int?
         if end < bytes.count, bytes[end] == UInt8(ascii: ":") {
-            port = 0
+            var number = 0
             end += 1
-            while end < bytes.count, isDigit(bytes[end]), port < 65536 {
-                port = port * 10 + Int(bytes[end] - 0x30)
+            while end < bytes.count, isDigit(bytes[end]), number < 65536 {
+                number = number * 10 + Int(bytes[end] - 0x30)
                 end += 1
             }
+            guard (1..<65536).contains(number) else { return nil }
+            port = number
         }
-        guard (1..<65536).contains(port), end < bytes.count, bytes[end] == slash else { return nil }
+        guard end < bytes.count, bytes[end] == slash else { return nil }
         let path = bytes[end...]
         for index in path.indices {
             guard isOfPath(bytes[index]) else { return nil }
             if bytes[index] == dot, bytes[index - 1] == slash { return nil }
         }
-        scheme = isSecure ? "https" : "http"
-        host = String(decoding: name, as: UTF8.self)
-        self.port = port
-        authority = port == defaultPort ? host : "\(host):\(port)"
-        userInfo = nil
-        requestTarget = String(decoding: path, as: UTF8.self)
-        isPlainPath = Self.isPlainPath(requestTarget)
-        origin = "\(scheme)://\(authority)"
-        absoluteString = origin + requestTarget
+        self.init(
+            scheme: isSecure ? "https" : "http", host: String(decoding: name, as: UTF8.self), port: port, userInfo: nil,
+            requestTarget: String(decoding: path, as: UTF8.self))
     }
 }
 

@@ -66,17 +66,25 @@ public struct DownloadURL: Sendable, Hashable {
             // The limits of DNS; some programs write longer names into fixed buffers.
             host.utf8.count <= 253, host.utf8.split(separator: UInt8(ascii: ".")).allSatisfy({ $0.count <= 63 })
         else { throw .badHost }
+        let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
+        let path = Self.withoutDots(parts.percentEncodedPath)
+        self.init(
+            scheme: scheme, host: Self.address(host) ?? host, port: parts.port,
+            userInfo: user.flatMap { $0.isEmpty ? nil : $0 },
+            requestTarget: parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path)
+    }
+
+    /// Puts a URL together from parts that were checked.
+    init(scheme: String, host: String, port: Int?, userInfo: String?, requestTarget: String) {
         let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme
-        self.host = Self.address(host) ?? host
-        port = parts.port ?? defaultPort
-        self.authority = port == defaultPort ? self.host : "\(self.host):\(port)"
-        let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
-        userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
-        let path = Self.withoutDots(parts.percentEncodedPath)
-        requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+        self.host = host
+        self.port = port ?? defaultPort
+        authority = self.port == defaultPort ? host : "\(host):\(self.port)"
+        self.userInfo = userInfo
+        self.requestTarget = requestTarget
         isPlainPath = Self.isPlainPath(requestTarget)
-        origin = "\(scheme)://\(self.authority)"
+        origin = "\(scheme)://\(authority)"
         absoluteString = origin + requestTarget
     }
 

@@ -18,7 +18,7 @@ struct Departure: Sendable {
     /// The digest that the file was found to have; nil if none was compared.
     let digest: HTTPDigest?
     /// Makes the record by which a later run recognizes the file.
-    let file: @Sendable (FileStatus) -> DeliveredFile
+    let text: @Sendable (FileStatus) -> DeliveryText
 
     var needsFile: Bool { isRecorded || !rows.isEmpty }
 
@@ -26,9 +26,6 @@ struct Departure: Sendable {
     func announce(_ file: DeliveryText, _ connection: borrowing Connection) throws {
         try connection.announceDelivery(of: file, at: place, from: url)
     }
-
-    /// What the delivery is recorded with.
-    func text(of status: FileStatus) -> DeliveryText { DeliveryText(file(status)) }
 }
 
 extension Connection {
@@ -81,10 +78,11 @@ extension Transfer {
             events: events, rows: rows, place: place, url: caller.url.redacted,
             isRecorded: destination?.isRecorded == true, isProved: isProved, digest: digest
         ) { status in
-            DeliveredFile(
-                stamp: status.stamp, entityTag: representation?.entityTag?.bytes,
-                lastModified: representation?.lastModified, requester: requester, digest: digest,
-                checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: resource)
+            DeliveryText(
+                DeliveredFile(
+                    stamp: status.stamp, entityTag: representation?.entityTag?.bytes,
+                    lastModified: representation?.lastModified, requester: requester, digest: digest,
+                    checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: resource))
         }
     }
 }

@@ -88,7 +88,7 @@ extension Transfer {
         let isShared = isAwaited
         let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
         let announce = { @Sendable (status: FileStatus, connection: borrowing Connection) in
-            try departure.announce(departure.text(of: status), connection)
+            try departure.announce(departure.text(status), connection)
         }
         var announced: FileStatus?
         // A delivery that replaces nothing must recognize its own file under that name after a crash, and bytes of a

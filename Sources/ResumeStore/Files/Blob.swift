@@ -16,10 +16,7 @@ package struct BlobName: Sendable, Hashable {
 
     /// Creates a random name.
     init(in folder: String? = nil) {
-        // Two numbers, since each costs a system call.
-        let numbers = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
-        fileName = Hexadecimal.text(
-            numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } })
+        fileName = Hexadecimal.text(.random(count: 16))
         self.folder = folder
     }
 

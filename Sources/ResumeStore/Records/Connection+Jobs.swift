@@ -5,6 +5,9 @@ import ResumeSQLite
 /// The rows of `queued` that are jobs: those with a list.
 extension Connection {
     private static let jobColumns = queuedColumns.replacing(" state,", with: " ifnull(ended, state),")
+    /// Of a queue, from one ID to another, only those that are left or all, at most a number.
+    private static let range =
+        "FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL) ORDER BY id LIMIT ?"
     private static let jobQuery = "SELECT \(jobColumns) FROM queued WHERE id = ? AND queue = ?"
 
     /// Returns the IDs in a range with their jobs, in order; nil for a row that cannot be read.
@@ -22,21 +25,13 @@ extension Connection {
         in queue: Int64, ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64
     ) throws -> [(id: Int64, job: Job?)] {
         try rows(
-            """
-            SELECT \(Self.jobColumns) FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
-            ORDER BY id LIMIT ?
-            """, queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
+            "SELECT \(Self.jobColumns) \(Self.range)", queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
         ) { row in row.integer(0).map { ($0, Self.job(row)) } }
     }
 
     /// Returns the IDs of ``jobs(in:ids:onlyLeft:limit:)``.
     borrowing func jobIDs(in queue: Int64, ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) throws -> [Int64] {
-        try rows(
-            """
-            SELECT id FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL)
-            ORDER BY id LIMIT ?
-            """, queue, ids.lowerBound, ids.upperBound, onlyLeft, limit
-        ) { $0.integer(0) }
+        try rows("SELECT id \(Self.range)", queue, ids.lowerBound, ids.upperBound, onlyLeft, limit) { $0.integer(0) }
     }
 
     /// Returns the jobs with some IDs, most of which follow one another.

@@ -131,7 +131,7 @@ extension Connection {
     }
 
     /// Returns the variant of a download that a request is most likely to continue.
-    borrowing func entry(named name: String, for identity: RequestIdentity? = nil, key: HashKey = HashKey([])) throws
+    borrowing func entry(named name: String, for identity: RequestIdentity? = nil, key: HashKey = .none) throws
         -> Entry?
     {
         try variants(of: name).best(for: identity, key: key).flatMap { try entry(key: Variant.key(name, $0)) }

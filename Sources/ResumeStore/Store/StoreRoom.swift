@@ -26,9 +26,7 @@ final class StoreRoom: Sendable {
 
         mutating func remove(_ receiver: any Receiver) {
             running[ObjectIdentifier(receiver)] = nil
-            if !waiting.isEmpty {
-                waiting.removeAll { $0 === receiver }
-            }
+            waiting.removeAll { $0 === receiver }
         }
     }
 

@@ -35,7 +35,7 @@ extension Transfer {
     }
 
     /// The key of the hashes of requests.
-    nonisolated var identityKey: HashKey { disk?.identityKey ?? memory?.identityKey ?? HashKey([]) }
+    nonisolated var identityKey: HashKey { disk?.identityKey ?? memory?.identityKey ?? .none }
 
     /// The blob, if it is a file.
     var file: OpenFile? { blob as? OpenFile }

@@ -1,0 +1,21 @@
+extension BidirectionalCollection<UInt8> {
+    /// The bytes without the spaces and tabs around them.
+    @inlinable package var trimmed: SubSequence {
+        var bytes = self[...]
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes = bytes.dropFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes = bytes.dropLast() }
+        return bytes
+    }
+}
+
+extension UInt64 {
+    /// The bytes, least significant first.
+    var bytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) } }
+}
+
+extension [UInt8] {
+    /// Returns random bytes, eight for each system call.
+    package static func random(count: Int) -> [UInt8] {
+        Array(stride(from: 0, to: count, by: 8).flatMap { _ in UInt64.random(in: .min ... .max).bytes }.prefix(count))
+    }
+}
