@@ -63,7 +63,7 @@ struct ResumeCommand: ContextCommand {
         try await get.withDownloader(for: chosen.count, context, reporter) { [get] downloader, spare, rates in
             let board = try await downloader.store.openJobs()
             let run = JobRun(
-                get, on: board, with: downloader, limiting: rates, deliveringAtMost: spare,
+                get, on: board, with: downloader, limiting: rates, pausingAtMost: spare,
                 starting: Programs(programs), reporter)
             for ids in chosen.ids { run.feed.added.yield(ids) }
             let trust = ConnectionTrust(connection)

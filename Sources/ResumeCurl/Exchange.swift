@@ -84,6 +84,8 @@ final class Exchange: ResponseBody {
 
     private static func mayBlock(_ actor: isolated (any Actor)? = #isolation) -> Bool { actor is any BlockingActor }
 
+    func pause() { mailbox.pause() }
+
     /// Stops the transfer and drops waiting parts.
     func cancel(with error: any Error) {
         mailbox.end(with: error, drops: true)

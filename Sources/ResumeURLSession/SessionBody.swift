@@ -89,6 +89,8 @@ final class SessionBody: ResponseBody {
         try await mailbox.read(reader) { _, _ in queue.async { self.mailbox.drain() } }
     }
 
+    func pause() { mailbox.pause() }
+
     /// Stops the transfer and discards waiting parts.
     func cancel(with error: any Error) {
         end(with: error, drops: true)

@@ -373,5 +373,7 @@ final class LyingBody: ResponseBody {
         return false
     }
 
+    func pause() {}
+
     func cancel(with error: any Error) { state.withLock { $0.failure = error } }
 }

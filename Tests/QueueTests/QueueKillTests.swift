@@ -164,7 +164,7 @@ struct QueueKillTests {
         let sent = server.bodyBytesSent
         print("killed \(Self.kills) times: \(server.requests.count) requests, sent \(sent - total) bytes over \(total)")
         // The running downloads, and those that wait to be delivered together.
-        let undelivered = Self.running + QueueState.mostReceived
+        let undelivered = Self.running + QueueState.mostPaused
         #expect(server.requests.count <= Self.count + Self.kills * undelivered, "only what was lost is asked for again")
 
         // The last one added runs first. When a download is requested, all before it have been, except those that hold

@@ -39,7 +39,7 @@ struct QueueStateRandomTests {
         }
 
         /// The keys of the runs that have a slot.
-        private var receiving: [String] { runs.keys.filter { state.items[$0]?.run?.isReceived == false } }
+        private var receiving: [String] { runs.keys.filter { state.items[$0]?.run?.isPaused == false } }
 
         private func check() throws {
             let items = state.items.values
@@ -69,8 +69,8 @@ struct QueueStateRandomTests {
                 try #require(item.run == nil && item.deliveries.allSatisfy { $0.failure != nil }, "not all failed")
             }
             let active = items.filter { $0.run.map { !$0.isStopping } ?? false }
-            try #require(active.count { $0.run?.isReceived == false } <= state.maximumRunning)
-            try #require(active.count { $0.run?.isReceived == true } <= QueueState.mostReceived)
+            try #require(active.count { $0.run?.isPaused == false } <= state.maximumRunning)
+            try #require(active.count { $0.run?.isPaused == true } <= QueueState.mostPaused)
             if forced != nil { try #require(active.count <= 1) }
             if state.isHeld { try #require(active.isEmpty) }
         }
@@ -132,7 +132,7 @@ struct QueueStateRandomTests {
                 try take(state.reject(key, Set(rejected)))
             case 20, 21:
                 guard let (key, run) = runs.sorted(by: { $0.key < $1.key }).randomElement(using: &chance) else { break }
-                try take(state.received(key, run: Bool.random(using: &chance) ? run : run - 1))
+                try take(state.pauses(key, run: Bool.random(using: &chance) ? run : run - 1, true) ?? [])
             default: try dropOne()
             }
         }

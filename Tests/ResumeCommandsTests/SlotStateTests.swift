@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SlotStateTests {
     private func slots(_ count: Int, perHost: Int? = nil) -> SlotState {
-        SlotState(count: count, perHost: perHost, mostDelivered: 8)
+        SlotState(count: count, perHost: perHost, mostPaused: 8)
     }
 
     @Test("A job that waits gives its place to another one, and comes first when it goes on")
@@ -53,16 +53,16 @@ struct SlotStateTests {
         #expect(slots.admit(65) == true)
     }
 
-    @Test("A small file that was received frees its place before it is delivered")
-    func received() {
+    @Test("So many that have begun wait, such as small files for their delivery; then none is taken")
+    func paused() {
         var slots = slots(1)
-        #expect(slots.admit(1) == true)
-        #expect(slots.starts(1, at: "a", mayBegin: true) == true)
-        slots.received(100, 1)
-        #expect(slots.admit(2) == true)
-        slots.end(2)
-        #expect(!slots.isIdle)
-        slots.end(1)
-        #expect(slots.isIdle)
+        for id in 1...8 as ClosedRange<Int64> {
+            #expect(slots.admit(id) == true)
+            #expect(slots.starts(id, at: "a", mayBegin: true) == true)
+            slots.pause(id)
+        }
+        #expect(slots.admit(9) == false)
+        slots.end(3)
+        #expect(slots.admit(9) == true)
     }
 }

@@ -139,6 +139,8 @@ private struct HeldEnds: Transport {
             return false
         }
 
+        func pause() { body.pause() }
+
         func cancel(with error: any Error) { body.cancel(with: error) }
     }
 

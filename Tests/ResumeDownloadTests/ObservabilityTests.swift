@@ -392,6 +392,8 @@ private struct LeakyTransport: Transport {
             throw Failure()
         }
 
+        func pause() { body.pause() }
+
         func cancel(with error: any Error) { body.cancel(with: error) }
     }
 }

@@ -113,10 +113,10 @@ struct KillPointTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await BriefTests.begin(store)
+            let transfer = try await SmallFileTests.begin(store)
             let plan = await transfer.plan()
-            let content = BriefTests.server.content
-            _ = try await transfer.receive(BriefTests.server.answer(plan.fields).head, to: plan)
+            let content = SmallFileTests.server.content
+            _ = try await transfer.receive(SmallFileTests.server.answer(plan.fields).head, to: plan)
             try await transfer.write(Array(content[..<60_000]))
             try await transfer.checkpoint()
             if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
@@ -126,7 +126,7 @@ struct KillPointTests {
         }
         let store = try await DownloadStore.open(at: folder["store"])
         if point != .rowRemoved {
-            let transfer = try await BriefTests.begin(store)
+            let transfer = try await SmallFileTests.begin(store)
             #expect(await transfer.partial.length >= 60_000)
             try await transfer.close()
         }

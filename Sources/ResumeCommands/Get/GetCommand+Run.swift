@@ -48,7 +48,7 @@ extension GetCommand {
                 for: first, with: programs, limiting: rates, over: downloader.transport)
             let run = JobRun(
                 self, on: try await downloader.store.openJobs(), with: downloader, limiting: rates,
-                deliveringAtMost: spare, starting: programs, reporter)
+                pausingAtMost: spare, starting: programs, reporter)
             // Each is recorded as a job before its first request.
             let enlister = try await Enlister(list, to: run)
             try await enlister.add(start)
@@ -75,11 +75,11 @@ extension GetCommand {
     ///   - count: The number of downloads.
     ///   - context: The streams and the environment.
     ///   - reporter: Reports what is removed to make room; nil if nothing else is reported.
-    ///   - body: Receives how many small files may be waiting for their delivery, and the rate limits.
+    ///   - body: Receives how many downloads may wait, such as small files for their delivery, and the rate limits.
     /// - Throws: The errors of `body`; ``CommandFailure`` if there is no transport.
     func withDownloader(
         for count: Int, _ context: CommandContext, _ reporter: GetReporter? = nil,
-        _ body: (Downloader, _ mostDelivered: Int, RateControl) async throws -> Void
+        _ body: (Downloader, _ mostPaused: Int, RateControl) async throws -> Void
     ) async throws {
         try await withTransport(for: count, context) { transport, spare in
             try await context.withStore(
@@ -106,7 +106,7 @@ extension GetCommand {
     /// Opens a transport for a number of downloads, and closes it.
     private func withTransport(
         for count: Int, _ context: CommandContext,
-        _ body: (CurlTransport, _ mostDelivered: Int) async throws -> Void
+        _ body: (CurlTransport, _ mostPaused: Int) async throws -> Void
     ) async throws {
         guard !requests.usesHTTP3 || CurlTransport.supportsHTTP3 else {
             throw CommandFailure(.usage, "--http3: the installed libcurl does not support HTTP/3; leave it out")
@@ -118,7 +118,7 @@ extension GetCommand {
         let (threads, spare) = try OpenFileLimit.room(
             for: downloads, connections: pace.connections,
             // Waking more threads would take longer than the work of a small file on each.
-            threads: min(downloads * pace.connections, configuration.threads), besides: SlotState.mostDelivered.files)
+            threads: min(downloads * pace.connections, configuration.threads), besides: SlotState.mostPaused)
         configuration.threads = threads
         configuration.connectTimeout = PaceOptions.limit(pace.connectTimeout)
         // Samples are requested side by side.

@@ -32,12 +32,12 @@ final class JobRun: Sendable {
     ///   - board: The jobs.
     ///   - downloader: Runs the individual downloads.
     ///   - rates: The rate limits.
-    ///   - mostDelivered: How many small files may be waiting for their delivery.
+    ///   - mostPaused: How many downloads may wait, such as small files for their delivery.
     ///   - programs: The programs that downloads start.
     ///   - reporter: Reports events and failures.
     init(
         _ command: GetCommand, on board: JobBoard, with downloader: Downloader, limiting rates: RateControl,
-        deliveringAtMost mostDelivered: Int, starting programs: Programs, _ reporter: GetReporter
+        pausingAtMost mostPaused: Int, starting programs: Programs, _ reporter: GetReporter
     ) {
         self.command = command
         self.board = board
@@ -48,7 +48,7 @@ final class JobRun: Sendable {
         let state = SlotState(
             count: command.load.maxConcurrent,
             perHost: command.load.perHost.map { max($0 / command.pace.connections, 1) },
-            mostDelivered: mostDelivered)
+            mostPaused: mostPaused)
         let patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
         self.patience = patience
         slots = JobSlots(state) { origin in
@@ -88,7 +88,6 @@ final class JobRun: Sendable {
                     request.replacing = command.files.overwrite || command.files.output != nil ? .any : .own
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if command.files.skipExisting { request.ifExists = .skip }
-                    request.onReceived = { [slots] length in slots.with { $0.received(length, job.id) } }
                     request.onPause = { [slots, request] isPaused in
                         slots.with { isPaused ? $0.pause(job.id) : $0.goOn(job.id) }
                         if !isPaused { await slots.enter(job.id, request) }

@@ -79,6 +79,16 @@ package final class BodyMailbox: Sendable {
         }
     }
 
+    /// Implements `ResponseBody.pause()`.
+    package func pause() {
+        let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
+            state.reader = nil
+            // A call of the reader ends first.
+            return state.isReading ? nil : state.waiter.take()
+        }
+        waiter?.resume(returning: true)
+    }
+
     // MARK: The client's side
 
     /// Whether the end has been added.
@@ -201,12 +211,12 @@ package final class BodyMailbox: Sendable {
         let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
             state.isReading = false
             state.parts.advance(to: end, isWhole: isWhole)
-            if case .success(true) = mayGoOn { return nil }
+            if case .success(true) = mayGoOn, state.reader != nil { return nil }
             state.reader = nil
             return state.waiter.take()
         }
-        // If the reader stopped, there is more to read.
-        waiter?.resume(with: mayGoOn.map { !$0 })
+        // If the reader stopped, or was paused, there is more to read.
+        waiter?.resume(with: mayGoOn.map { _ in true })
     }
 }
 

@@ -39,6 +39,8 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
         }
     }
 
+    func pause() { mailbox.pause() }
+
     func cancel(with error: any Error) {
         mailbox.end(with: error, drops: true)
         let task = state.withLock { state in

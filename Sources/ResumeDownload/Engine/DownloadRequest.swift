@@ -126,7 +126,8 @@ public struct DownloadRequest: Sendable {
     package var waitClock = StoreClock.awake
     /// What the downloads of a run share about their origins; nil if this is the only one.
     package var origins: OriginPaces?
-    /// Called before a wait of a second or more and after it, so that another download can have the place.
+    /// Called before a wait of a second or more and after it, and before a small file is delivered together with others,
+    /// so that another download can have the place.
     package var onPause: (@Sendable (_ isPaused: Bool) async -> Void)?
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
     package var rateLimiters: [RateLimiter] = []
@@ -140,9 +141,6 @@ public struct DownloadRequest: Sendable {
     package var onCheck: (@Sendable (String, Int64) -> Void)?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
     var evictedBytes: Int64 = 0
-    /// Called with the length of a small file when it no longer needs a connection, before it is delivered together
-    /// with others.
-    package var onReceived: (@Sendable (Int64) -> Void)?
     /// A digest of what else the user gives to servers, such as cookies; a part of the identity that is not sent.
     package var given: String?
     /// What a job needs beside the request, and does not store; named as what is asked for again.
@@ -225,6 +223,12 @@ public struct DownloadRequest: Sendable {
 }
 
 extension DownloadRequest {
+    /// Whether it asks for a whole file of which nothing is known, at any rate.
+    var mayBeSmall: Bool {
+        selection == nil && adopts == nil && !restarts && resumeData == nil && !usesServerFilename
+            && acceptEncoding == "identity" && rateLimit == nil && !rateLimiters.contains(where: \.isLimiting)
+    }
+
     /// Whether the file at the destination is kept without a request.
     ///
     /// - Throws: `StoreError` with `destinationExists` if the file must not exist.

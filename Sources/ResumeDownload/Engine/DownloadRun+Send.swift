@@ -13,7 +13,7 @@ extension DownloadRun {
         do {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
-            let (response, route) = try await reply(to: plan)
+            let (response, route) = if let first = first.take() { try first.get() } else { try await reply(to: plan) }
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
@@ -42,17 +42,16 @@ extension DownloadRun {
                 }
             }
             return response
+        } catch let failure as UntrustedOrigin {
+            settled = nil
+            guard try await transfer.hasTrusted(failure.origin) else {
+                throw try await outcome(of: failure.error, asksForRange: asksForRange)
+            }
+            throw RequestOutcome.retry(.certificateChanged(failure.error), afterSeconds: nil, status: nil)
         } catch let error as TransportError {
             settled = nil
             throw try await outcome(of: error, asksForRange: asksForRange)
         }
-    }
-
-    /// The redirects that led to a response.
-    struct Route: Sendable {
-        var redirection: Redirection
-        /// Whether one of the requests was sent without TLS.
-        var isPlain = false
     }
 
     /// Decides what follows a failure of the transport.
@@ -76,7 +75,8 @@ extension DownloadRun {
             var start = Redirection(from: request.headURL ?? request.url)
             // Fields and secrets belong to the origin of the download.
             if start.url.origin != request.url.origin { start.leaveOrigin() }
-            let (response, route) = try await send(.whole(reason: nil), method: .head, by: Route(redirection: start))
+            let (response, route) = try await sender.send(
+                .whole(reason: nil), method: .head, by: RequestSender.Route(redirection: start))
             response.body.cancel()
             request.origins?.close(
                 route.redirection.url.origin, asAskedBy: response.head, on: request.waitClock)
@@ -95,82 +95,15 @@ extension DownloadRun {
     }
 
     /// Sends a request to the address that answered first, or if that refuses it, to the URL of the download.
-    func reply(to plan: Plan) async throws -> (FetchResponse<any ResponseBody>, Route) {
+    func reply(to plan: Plan) async throws -> RequestSender.Reply {
         if let settled {
-            let (response, route) = try await send(plan, by: settled)
+            let (response, route) = try await sender.send(plan, by: settled)
             guard settled.redirection.url != request.url, (400..<500).contains(response.head.status.code),
                 ![412, 416, 429].contains(response.head.status.code)
             else { return (response, route) }
             response.body.cancel()
         }
-        return try await send(plan, by: Route(redirection: Redirection(from: request.url)))
-    }
-
-    /// Sends a request and follows redirects; each request has the range and the condition.
-    private func send(
-        _ plan: Plan, method: HTTPRequest.Method = .get, by route: Route
-    ) async throws -> (FetchResponse<any ResponseBody>, Route) {
-        var redirection = route.redirection
-        var isPlain = route.isPlain
-        while true {
-            isPlain = isPlain || redirection.url.scheme == "http"
-            guard request.permits?(redirection.url) ?? true else {
-                throw DownloadError(.refused, .notPermitted(redirection.url))
-            }
-            let origin = redirection.url.origin
-            let now = request.waitClock.now()
-            if let end = request.origins?.with(origin, { $0.closure(at: now) }) {
-                throw RequestOutcome.closed(origin, until: end)
-            }
-            let message = message(for: plan, method: method, at: redirection)
-            let response: TransportResponse
-            do {
-                response = try await CookieJar.$current.withValue(cookies) {
-                    try await transport.send(message, timeout: request.boundedStallTimeout)
-                }
-            } catch let error as TransportError where error.code == .tls {
-                guard try await transfer.hasTrusted(redirection.url.origin) else { throw error }
-                throw RequestOutcome.retry(.certificateChanged(error), afterSeconds: nil, status: nil)
-            }
-            do {
-                guard try redirection.follow(response.head) else {
-                    var answer = FetchResponse(head: response.head, body: response.body, url: redirection.url)
-                    answer.trust = isPlain ? .plain : response.trust ?? .verified
-                    return (answer, Route(redirection: redirection, isPlain: isPlain))
-                }
-            } catch {
-                response.body.cancel()
-                throw DownloadError(
-                    .refused, .redirect(error, from: redirection.url.host), status: response.head.status.code,
-                    cause: error)
-            }
-            response.body.cancel()
-        }
-    }
-
-    private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
-        let url = redirection.url
-        var fields = redirection.permitted(request.headerFields, secret: request.secretHeaderFields)
-        if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
-        if fields[.accept] == nil { fields[.accept] = "*/*" }
-        // A server may name a user and password for the place on it that it redirects to.
-        let credentials = redirection.isAtFirstOrigin ? url.credentials ?? request.url.credentials : nil
-        if fields[.authorization] == nil {
-            fields[.authorization] =
-                request.authorization?(url, credentials) ?? credentials.map(DownloadURL.basicAuthorization)
-        }
-        for name in Plan.ownedFieldNames { fields[name] = nil }
-        for field in plan.fields { fields.append(field) }
-        if case .whole = plan, method == .get, let condition = request.deliveredFile?.condition {
-            fields.append(condition)
-        }
-        fields[.acceptEncoding] = request.acceptEncoding
-        // The caller's digest takes precedence over the server's.
-        if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
-            fields[name] = "sha-256=10, sha-512=5"
-        }
-        return HTTPRequest(
-            method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
+        return try await sender.send(plan)
     }
 }
 
@@ -196,7 +129,7 @@ extension DeliveredFile {
     }
 
     /// The field of a request that is answered with 304 if the server still has this file; nil without a validator.
-    fileprivate var condition: HTTPField? {
+    var condition: HTTPField? {
         // Byte for byte, as in If-Range.
         if let entityTag { return HTTPField(name: .ifNoneMatch, value: entityTag) }
         return lastModified.map { HTTPField(name: .ifModifiedSince, value: $0) }

@@ -6,9 +6,7 @@ import ResumeStore
 ///
 /// It does the I/O for a ``RequestLoop``, and checks and delivers the complete file.
 struct DownloadRun {
-    /// URL and fields may be renewed.
-    var request: DownloadRequest
-    let transport: any Transport
+    var sender: RequestSender
     let transfer: Transfer
     /// The file as the caller named it.
     let destination: Destination
@@ -16,8 +14,8 @@ struct DownloadRun {
     let names: NameGuard
     let metrics: DownloadMetrics
     let onEvent: DownloadEvent.Listener
-    /// The cookies that servers set, for all requests of the run.
-    let cookies = CookieJar()
+    /// The response to the first request, if it was sent before the run; nil otherwise.
+    var first: Result<RequestSender.Reply, any Error>?
 
     var reused: Int64 = 0
     var fetched: Int64 = 0
@@ -33,13 +31,18 @@ struct DownloadRun {
     var isOfOneAnswer = false
     var digest: RunningDigest?
     /// The address that answered first, to which further requests of this run go.
-    var settled: Route?
+    var settled: RequestSender.Route?
     /// Whether the last body ended as announced, so that the next range only goes on.
     var goesOn = false
     /// How often the URL was renewed since the last progress.
     var renewals = 0
     /// How often HEAD has failed; after two failures it is no longer sent.
     var headFailures = 0
+
+    var request: DownloadRequest {
+        get { sender.request }
+        _modify { yield &sender.request }
+    }
 
     /// Downloads and delivers the file.
     func run() async throws -> DownloadResult {
@@ -75,8 +78,7 @@ struct DownloadRun {
         let comparison = names.comparison
         try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
         try await transfer.deliver(
-            to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest,
-            onReceived: request.onReceived)
+            to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest)
         var result = result(of: whole, at: destination.path, digest, isProved: isProved)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
@@ -133,7 +135,7 @@ extension DownloadRequest {
         _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
     ) async throws -> Result {
         let run = DownloadRun(
-            request: self, transport: transport, transfer: transfer, destination: try Destination("/unused"),
+            sender: RequestSender(request: self, transport: transport), transfer: transfer, destination: try Destination("/unused"),
             names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
         var loop = RequestLoop(run)
         let result = await Swift.Result { try await body(&loop) }

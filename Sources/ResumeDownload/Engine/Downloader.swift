@@ -24,6 +24,7 @@ public struct Downloader: Sendable {
     private let logger: Logger?
     /// What its downloads have learned about the origins.
     package let origins = OriginPaces()
+    private let lane = SmallFileLane()
 
     /// Makes a downloader.
     ///
@@ -54,19 +55,25 @@ public struct Downloader: Sendable {
     }
 
     /// Downloads one file like ``download(_:onEvent:)``, and passes on the transfer before the first request.
+    ///
+    /// - Parameters:
+    ///   - request: What to download, where to, and how.
+    ///   - isRead: Whether the bytes are read while they are received, so that there must be a transfer.
+    ///   - onTransfer: Called with the transfer, if there is one.
+    ///   - onEvent: Called with each event.
     func download(
-        _ request: DownloadRequest, onTransfer: @escaping @Sendable (isolated Transfer) -> Void,
-        onEvent: @escaping DownloadEvent.Listener
+        _ request: DownloadRequest, isRead: Bool = false,
+        onTransfer: @escaping @Sendable (isolated Transfer) -> Void, onEvent: @escaping DownloadEvent.Listener
     ) async throws -> DownloadResult {
         try await revalidating(request) { request in
             try await TransferQueue(of: store, isPreferred: true).run { queue in
-                try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
+                try await download(request, isRead: isRead, on: queue, onTransfer: onTransfer, onEvent: onEvent)
             }
         }
     }
 
     private func download(
-        _ request: DownloadRequest, on queue: isolated TransferQueue,
+        _ request: DownloadRequest, isRead: Bool, on queue: isolated TransferQueue,
         onTransfer: @Sendable (isolated Transfer) -> Void, onEvent: @escaping DownloadEvent.Listener
     ) async throws -> DownloadResult {
         var request = request
@@ -90,11 +97,31 @@ public struct Downloader: Sendable {
             }
             return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
-                let transfer = try await begin(request, to: destination, on: queue, onEvent: onEvent)
-                let run = DownloadRun(
-                    request: request, transport: transport, transfer: transfer, destination: destination, names: names,
-                    metrics: observer.metrics, onEvent: onEvent)
-                return try await download(run, onTransfer: onTransfer)
+                let sender = RequestSender(request: request, transport: transport)
+                var (key, first): (FreeKey?, Result<RequestSender.Reply, any Error>?)
+                if !isRead, let small = try self.small(sender, to: names.admitted(destination), names) {
+                    switch try await small.run() {
+                    case .delivered(let result):
+                        observer.metrics.fetched(result.totalBytes)
+                        onEvent(.started(totalBytes: result.totalBytes))
+                        onEvent(.progress(receivedBytes: result.totalBytes, totalBytes: result.totalBytes))
+                        onEvent(.finished(result))
+                        return result
+                    case .handedOver(let reply): (key, first) = (small.key, reply)
+                    }
+                }
+                do {
+                    let transfer = try await begin(request, to: destination, key, on: queue, onEvent: onEvent)
+                    var run = DownloadRun(
+                        sender: sender, transfer: transfer, destination: destination, names: names,
+                        metrics: observer.metrics, onEvent: onEvent)
+                    run.first = first
+                    return try await download(run, onTransfer: onTransfer)
+                } catch {
+                    // It may not have been used.
+                    (try? first?.get())?.response.body.cancel()
+                    throw error
+                }
             }
         } catch let kept as Kept {
             let file = request.deliveredFile
@@ -104,7 +131,8 @@ public struct Downloader: Sendable {
             // It was removed or changed in the meantime.
             var request = request
             request.deliveredFile = nil
-            return try await download(request, on: queue, onTransfer: onTransfer, onEvent: onEvent)
+            return try await download(
+                request, isRead: isRead, on: queue, onTransfer: onTransfer, onEvent: onEvent)
         } catch let error as StoreError
             where error.code == .destinationExists && request.ifExists == .skip && request.usesServerFilename
         {
@@ -177,15 +205,26 @@ public struct Downloader: Sendable {
         await request.onPause?(false)
     }
 
+    /// Begins a download in the lane of small files, if it may be one.
+    private func small(
+        _ sender: RequestSender, to destination: Destination, _ names: NameGuard
+    ) throws -> SmallDownload? {
+        guard sender.request.mayBeSmall, names.comparison == nil, store.takesSmallFiles(to: destination),
+            let key = try store.freeKey(sender.request.storeKey)
+        else { return nil }
+        return SmallDownload(sender, to: destination, of: key, in: store, lane)
+    }
+
     private func begin(
-        _ request: DownloadRequest, to destination: Destination, waits: Bool = false, on queue: isolated TransferQueue,
+        _ request: DownloadRequest, to destination: Destination, _ key: FreeKey? = nil, waits: Bool = false,
+        on queue: isolated TransferQueue,
         onEvent: DownloadEvent.Listener
     ) async throws -> Transfer {
         var policy = request.policy
         policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
         do {
             let place = request.usesServerFilename ? nil : destination
-            return try await open(request, policy, to: place, waits: waits, on: queue)
+            return try await open(request, policy, to: place, key, waits: waits, on: queue)
         } catch let error as StoreError where error.code == .inUse && request.waits && !waits {
             onEvent(.waiting)
             return try await begin(request, to: destination, waits: true, on: queue, onEvent: onEvent)
@@ -194,11 +233,11 @@ public struct Downloader: Sendable {
 
     func open(
         _ request: DownloadRequest, variant: Int? = nil, _ policy: ResumePolicy, to destination: Destination?,
-        waits: Bool = false, on queue: TransferQueue
+        _ key: FreeKey? = nil, waits: Bool = false, on queue: TransferQueue
     ) async throws -> Transfer {
         try await store.open(
             request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            variant: variant, policy: policy, destination: destination, waits: waits, on: queue)
+            variant: variant, policy: policy, destination: destination, holding: key, waits: waits, on: queue)
     }
 
     /// Records the received bytes and why the download stopped.

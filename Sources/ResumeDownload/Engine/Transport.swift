@@ -127,6 +127,9 @@ package protocol ResponseBody: AnyObject, Sendable {
     ///   ``cancel(with:)``.
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool
 
+    /// Ends the current ``read(_:)`` as if its reader had stopped; what follows is passed to the next one.
+    func pause()
+
     /// Stops the transfer: ``read(_:)`` throws the given error, and parts that were not passed on are dropped.
     func cancel(with error: any Error)
 }

@@ -71,6 +71,8 @@ private final class TracedBody: ResponseBody {
         }
     }
 
+    func pause() { body.pause() }
+
     func cancel(with error: any Error) {
         body.cancel(with: error)
         end(with: error)

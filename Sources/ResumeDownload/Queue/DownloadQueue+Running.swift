@@ -60,7 +60,6 @@ extension DownloadQueue {
         request.queuedRows = (delivery.row?.id).map { [QueuedRow(id: $0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
-        request.onReceived = { [weak self] _ in Task { await self?.step { $0.received(key, run: run.number) } } }
         request.onPause = { [weak self] isPaused in
             while await self?.pauses(key, run: run.number, isPaused) == false, !Task.isCancelled {
                 try? await Task.sleep(for: .milliseconds(50))

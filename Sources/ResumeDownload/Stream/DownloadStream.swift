@@ -44,7 +44,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
         withheld = request.digest == nil ? 1 : StreamCursor.withheldForDigest
         task = Task {
             let outcome = await Result { [request] in
-                try await downloader.download(request) { transfer in
+                try await downloader.download(request, isRead: true) { transfer in
                     state.begin(transfer)
                 } onEvent: { event in
                     state.take(event)

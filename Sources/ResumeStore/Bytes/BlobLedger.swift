@@ -26,12 +26,6 @@ struct BlobLedger: Sendable {
         commit(pace(of: entry))
     }
 
-    /// Starts to record the bytes of an entry that had no row before.
-    mutating func resume(in entry: Entry) {
-        let pace = pace(of: entry)
-        update(nil) { ($0.row, $0.pace) = (entry.part, pace) }
-    }
-
     /// Returns how often the parts of an entry are committed.
     private func pace(of entry: Entry) -> PartLedger.Pace {
         if entry.id == 0 { return .never }

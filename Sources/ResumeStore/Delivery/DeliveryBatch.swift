@@ -141,7 +141,7 @@ final class DeliveryBatch: Sendable {
             if try folder.status(of: file.destination.name)?.kind == .link { return .unnamed }
             // A pipe, a socket or a device may have been created under this name since the start.
             try file.destination.requireReplaceable(in: folder)
-            creation = try BlobCreation(of: file.blob, as: file.name, isNamed: false, in: store)
+            creation = try BlobCreation(of: file.blob, as: file.name, in: store)
         } catch {
             // The delivery of this file alone reports the error.
             return .unnamed

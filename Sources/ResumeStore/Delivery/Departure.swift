@@ -50,39 +50,61 @@ extension Connection {
     }
 }
 
+extension Departure {
+    /// Makes what is recorded.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the entry.
+    ///   - url: The URL.
+    ///   - destination: The destination; nil for memory.
+    ///   - rows: The rows of queues that it fulfils.
+    ///   - bytes: The length.
+    ///   - started: When the download began, and why, if that is not in the log yet.
+    ///   - isProved: Whether all bytes are known to belong to one representation, so that the file has its validators.
+    ///   - digest: The digest that it was found to have; nil if none was compared.
+    ///   - representation: The representation.
+    ///   - requester: The request.
+    init(
+        of key: String, from url: DownloadURL, to destination: Destination?, fulfilling rows: [QueuedRow], bytes: Int64,
+        started: (at: Int64, reason: Reason)?, isProved: Bool = true, digest: HTTPDigest?,
+        _ representation: Representation?, _ requester: Requester
+    ) {
+        place = destination?.path ?? "memory"
+        let start = started.map { Event(key: key, at: $0.at, kind: .started, reason: $0.reason, bytes: 0) }
+        let end = Event(
+            key: key, at: WallClock.milliseconds, kind: .delivered, reason: .delivered(to: place, isProved: isProved),
+            bytes: bytes)
+        events = [start, end].compactMap(\.self)
+        (self.rows, self.url, self.isProved, self.digest) = (rows, url.redacted, isProved, digest)
+        isRecorded = destination?.isRecorded == true
+        text = { status in
+            DeliveryText(
+                DeliveredFile(
+                    stamp: status.stamp, entityTag: isProved ? representation?.entityTag?.bytes : nil,
+                    lastModified: isProved ? representation?.lastModified : nil,
+                    requester: isProved ? requester.code : nil, digest: digest,
+                    checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: requester.resource))
+        }
+    }
+}
+
 extension Transfer {
     /// Returns what is recorded when the download leaves the store.
     ///
     /// - Parameters:
     ///   - destination: The destination; nil for memory.
     ///   - rows: The rows of queues that it fulfils.
-    ///   - isProved: Whether all bytes are known to belong to one representation, so that the file has its validators.
+    ///   - isProved: Whether all bytes are known to belong to one representation.
     ///   - digest: The digest that it was found to have; nil if none was compared.
     /// - Returns: What is recorded.
     func departure(
         to destination: Destination?, fulfilling rows: [QueuedRow] = [], isProved: Bool = true,
         _ digest: HTTPDigest? = nil
     ) -> Departure {
-        let place = destination?.path ?? "memory"
-        let started = isClaimed ? nil : startReason
-        let events = [
-            started.map { Event(key: entry.key, at: entry.createdAt, kind: .started, reason: $0, bytes: 0) },
-            Event(
-                key: entry.key, at: WallClock.milliseconds, kind: .delivered,
-                reason: .delivered(to: place, isProved: isProved), bytes: held),
-        ].compactMap { $0 }
-        let representation = isProved ? entry.representation : nil
-        let requester = isProved ? requester(for: representation).code : nil
-        let resource = caller.answer ?? entry.requester.resource
+        var requester = requester(for: entry.representation)
+        requester.resource = caller.answer ?? entry.requester.resource
         return Departure(
-            events: events, rows: rows, place: place, url: caller.url.redacted,
-            isRecorded: destination?.isRecorded == true, isProved: isProved, digest: digest
-        ) { status in
-            DeliveryText(
-                DeliveredFile(
-                    stamp: status.stamp, entityTag: representation?.entityTag?.bytes,
-                    lastModified: representation?.lastModified, requester: requester, digest: digest,
-                    checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: resource))
-        }
+            of: entry.key, from: caller.url, to: destination, fulfilling: rows, bytes: held, started: nil,
+            isProved: isProved, digest: digest, entry.representation, requester)
     }
 }

@@ -66,11 +66,9 @@ extension Transfer {
     ///   - rows: The rows.
     ///   - isProved: Whether all bytes are known to belong to one representation, for the log.
     ///   - digest: The digest that the file was found to have; nil if none was compared.
-    ///   - onReceived: Called with the length of a small file before it waits for others to be synced.
     /// - Throws: The errors of ``deliver(to:replaces:)``.
     package func deliver(
-        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, digest: HTTPDigest? = nil,
-        onReceived: ((Int64) -> Void)? = nil
+        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, digest: HTTPDigest? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
@@ -79,12 +77,6 @@ extension Transfer {
         try await setDestination(destination)
         try await requireConfirmed()
         try await requireDigest()
-        if canDeliverBrief(to: destination) {
-            onReceived?(held)
-            let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
-            if try await deliverBrief(to: destination, departure) { return }
-        }
-        try becomeOrdinary(isDelivered: true)
         let isShared = isAwaited
         let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
         let announce = { @Sendable (status: FileStatus, connection: borrowing Connection) in
@@ -157,13 +149,12 @@ extension Transfer {
     func leaveStore(
         _ departure: Departure, _ status: @autoclosure () -> FileStatus?, isShared: Bool
     ) throws {
-        let (store, entry, name, isClaimed) = (try store, entry, key, isClaimed)
-        let requester = isClaimed ? requester(for: entry.representation) : .nobody
+        let (store, entry, name) = (try store, entry, key)
+        let requester = requester(for: entry.representation)
         let isStillShared = isShared && isAwaited
         let file = departure.needsFile ? status().map(departure.text) : nil
         let blobs = try store.writeNow { connection in
             try connection.record([(departure, file)])
-            guard isClaimed else { return [BlobName]() }
             let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: store.folder)
             return try others + (isStillShared ? [] : connection.remove(entry))
         }

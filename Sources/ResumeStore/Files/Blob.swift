@@ -90,10 +90,10 @@ final class BlobCreation: Sendable {
         }
     }
 
-    /// Gives an unnamed file its name or a named file another one, and sets the permissions of an unnamed file.
-    convenience init(of file: OpenFile, as name: BlobName, isNamed: Bool, in folder: StoreFolder) throws {
+    /// Gives an unnamed file its name and its permissions.
+    convenience init(of file: OpenFile, as name: BlobName, in folder: StoreFolder) throws {
         try self.init(name, in: folder) {
-            if !isNamed { try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) } }
+            try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) }
             try file.name(name.fileName, in: try folder.makeFolder(of: name))
             return file
         }

@@ -2,7 +2,9 @@ import HTTPTypes
 import ResumeHTTP
 
 /// The ``RequestClient`` of a fetch, whose bodies come from the caller's HTTP client.
-struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Sequence<UInt8> {
+struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Sequence<UInt8> {
+    typealias Body = FetchBody<Parts>
+
     let transfer: Transfer
     let policy: ResumePolicy
     let comparesDigest = false
@@ -18,7 +20,7 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
     func read(_ count: Int, from body: Body) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         do {
-            for try await part in body {
+            while let part = try await body.next() {
                 bytes.append(contentsOf: part)
                 if bytes.count >= count { break }
             }
@@ -78,8 +80,7 @@ struct FetchClient<Body: AsyncSequence>: RequestClient where Body.Element: Seque
 
     private func write(_ body: Body, from start: Int64) async throws {
         var position = start
-        for try await part in body {
-            let bytes = Array(part)
+        while let bytes = try await body.next() {
             try await transfer.write(bytes)
             if let onProgress {
                 let partial = await transfer.partial

@@ -39,11 +39,23 @@ extension PartialStore {
         onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
         sending send: (HTTPFields) async throws -> FetchResponse<Body>
     ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
-        let transfer = try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
+        var first: Result<FetchResponse<FetchBody<Body>>, any Error>?
+        let transfer: Transfer
+        if let store = self as? DownloadStore {
+            let caller = Caller(url: url, headerFields: headerFields, policy: policy)
+            var start = FetchStart<Body>(
+                store: store, caller: caller, queue: try TransferQueue(of: store), limit: Int64(limit),
+                onProgress: onProgress)
+            if let result = try await start.run(key, selection, send) { return result }
+            first = start.first
+            transfer = try await start.open(key, selection)
+        } else {
+            transfer = try await open(
+                url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
+        }
         let client = FetchClient<Body>(
             transfer: transfer, policy: policy, limit: Int64(limit), onProgress: onProgress)
-        return try await transfer.run(client, retries: retries, send) { transfer, reused in
+        return try await transfer.run(client, first, retries: retries, send) { transfer, reused in
             let bytes = try await transfer.takeData(upTo: limit)
             return FetchResult(
                 totalBytes: Int64(bytes.count), reusedBytes: reused, digest: policy.digest, bytes: bytes)
@@ -67,11 +79,13 @@ extension DownloadStore {
         sending send: (HTTPFields) async throws -> FetchResponse<Body>
     ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
         let destination = try Destination(checking: path)
-        let transfer = try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: destination,
-            waits: true, on: TransferQueue(of: self))
+        let caller = Caller(url: url, headerFields: headerFields, policy: policy, destination: destination)
+        var start = FetchStart<Body>(
+            store: self, caller: caller, queue: try TransferQueue(of: self), limit: .max, onProgress: onProgress)
+        if let result = try await start.run(key, selection, send) { return result }
+        let transfer = try await start.open(key, selection)
         let client = FetchClient<Body>(transfer: transfer, policy: policy, limit: .max, onProgress: onProgress)
-        return try await transfer.run(client, retries: retries, send) { transfer, reused in
+        return try await transfer.run(client, start.first, retries: retries, send) { transfer, reused in
             let length = await transfer.partial.length
             try await transfer.deliver(to: destination)
             return FetchResult(totalBytes: length, reusedBytes: reused, digest: policy.digest)
@@ -82,18 +96,20 @@ extension DownloadStore {
 extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        _ client: FetchClient<Body>, retries: RetryPolicy,
+        _ client: FetchClient<Body>, _ first: Swift.Result<FetchResponse<FetchBody<Body>>, any Error>?, retries: RetryPolicy,
         _ send: (HTTPFields) async throws -> FetchResponse<Body>,
         finish: (_ transfer: Transfer, _ reused: Int64) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
         var loop = RequestLoop(client, retries)
+        var first = first
         do {
             loop.client.reused = await receivedBytes
             while true {
                 try await loop.run { _, plan in
+                    if let first = first.take() { return try first.get() }
                     do {
                         // The caller's client sends no HEAD. If-Range serves the same purpose.
-                        return try await send(plan.conditional.fields)
+                        return try await send(plan.conditional.fields).begun
                     } catch {
                         throw RequestOutcome.unlessFinal(error)
                     }

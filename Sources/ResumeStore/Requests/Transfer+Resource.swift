@@ -43,8 +43,7 @@ extension Transfer {
     package func resourceVerdict(
         on file: DeliveredFile, from url: DownloadURL?, _ trust: ServerTrust?
     ) -> ResourceVerdict {
-        file.resource.map { ResourceVerdict(held: $0, answer: answer(from: url, trust), ResourceVerdict.Terms()) }
-            ?? .same
+        file.verdict(on: answer(from: url, trust))
     }
 
     /// Returns what bytes of an earlier release came from, as far as their row can tell.
@@ -90,5 +89,12 @@ extension Transfer {
         caller.isRenewed = true
         // No response to the new request has confirmed the stored bytes yet.
         if access == .granted, !partial.isEmpty { access = .unconfirmed }
+    }
+}
+
+extension DeliveredFile {
+    /// Whether a response comes from what the file came from, as far as that is recorded.
+    func verdict(on answer: Provenance) -> ResourceVerdict {
+        resource.map { ResourceVerdict(held: $0, answer: answer, ResourceVerdict.Terms()) } ?? .same
     }
 }

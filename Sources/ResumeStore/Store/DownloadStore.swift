@@ -71,7 +71,6 @@ public final class DownloadStore: Sendable {
     let database: Database
     let guardLock: StoreLock
     let checkpointer: Checkpointer
-    let briefWatch: BriefWatch
     let deliveries: DeliveryBatch
     let room = StoreRoom()
     /// The key of the hashes of requests.
@@ -89,7 +88,6 @@ public final class DownloadStore: Sendable {
         self.guardLock = guardLock
         self.configuration = configuration
         checkpointer = Checkpointer(folder: folder, lock: guardLock)
-        briefWatch = BriefWatch(clock: configuration.clock)
         deliveries = DeliveryBatch(of: folder)
     }
 

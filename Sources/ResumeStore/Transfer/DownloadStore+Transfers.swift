@@ -30,20 +30,22 @@ extension DownloadStore {
     /// Opens a download that runs on a queue of the caller, and whose destination was checked before.
     package func open(
         _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, variant: Int? = nil,
-        policy: ResumePolicy, destination: Destination?, waits: Bool, on queue: isolated TransferQueue
+        policy: ResumePolicy, destination: Destination?, holding free: FreeKey? = nil, waits: Bool,
+        on queue: isolated TransferQueue
     ) async throws -> Transfer {
         var caller = Caller(url: url, headerFields: headerFields, policy: policy, destination: destination)
         caller.variant = variant
-        return try await open(caller, key: key, selection: selection, waits: waits, on: queue)
+        return try await open(caller, key: key, selection: selection, holding: free, waits: waits, on: queue)
     }
 
     /// Implements ``open(_:headerFields:key:selection:policy:destination:waits:)``.
     func open(
-        _ caller: Caller, key: String?, selection: RangeSelection?, waits: Bool, on queue: isolated TransferQueue
+        _ caller: Caller, key: String?, selection: RangeSelection?, holding free: FreeKey? = nil, waits: Bool,
+        on queue: isolated TransferQueue
     ) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
         let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, identityKey))
-        var keyLease: Lease?
+        var keyLease = free?.lease
         for _ in 0..<Self.mostAttempts {
             try Task.checkCancellation()
             let lease: Lease

@@ -36,7 +36,6 @@ extension Transfer {
             // The delivery removes the row.
             try main.recordIfDue()
         } else {
-            try becomeOrdinary()
             try checkpoint()
         }
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
@@ -81,8 +80,6 @@ extension Transfer {
         lease = nil
         keyLease = nil
         onClaim = nil
-        if let name = unclaimedName?.name { try? disk?.removeBlobs([name]) }
-        unclaimedName = nil
         heldCheck = nil
         // An open file keeps its disk blocks even if the collector has removed its name.
         for segment in segments { segment.stop() }
@@ -103,24 +100,14 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``; the lease is released even then.
     public func close() async throws {
-        // The delivery of a small file has no row that a later transfer could resume.
-        while isDelivering {
-            await withCheckedContinuation { waiter in
-                // The delivery may have ended before this closure is called.
-                if isDelivering { onDelivered.append(waiter) } else { waiter.resume() }
-            }
-        }
         guard !isClosed else { return }
         defer { release() }
         isClosed = true
         readable.close()
         guard memory == nil else { return }
         // The checkpoint reports the errors of these syncs, unless they were reported before.
-        let isSound = (try? await sync.finish()) != nil
-        if !isClaimed {
-            guard isSound, held > 0 || hasAllBytes else { return }
-            try claim()
-        }
+        try? await sync.finish()
+        guard isClaimed else { return }
         try checkpoint()
         // After a clean stop, a later power loss costs nothing.
         if receivedBytes > 0 { try? await synchronize() }
@@ -148,7 +135,6 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the download.
     package func checkpoint() throws {
-        if held > 0 { try claim() }
         try main.checkpoint()
         for segment in segments { try segment.checkpoint() }
     }

@@ -54,8 +54,7 @@ extension Transfer {
         try await requireConfirmed()
         try await requireDigest()
         // The process may end before these bytes are used. Until then they are kept, as after each body.
-        if isAwaited { try becomeOrdinary() }
-        if isClaimed { try checkpoint() }
+        try checkpoint()
         let bytes = try blob.bytes(count: Int(held))
         guard memory == nil else {
             release(removing: true)

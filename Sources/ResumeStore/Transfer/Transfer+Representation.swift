@@ -10,7 +10,6 @@ extension Transfer {
         try await leaveForeignEntry()
         _ = try await leaveReplaced()
         if beginInMemory(with: representation) { return }
-        if try beginBrief(with: representation, reason: reason) { return }
         if blob != nil {
             try claim()
         }
@@ -212,9 +211,9 @@ extension Transfer {
             try store.folder.noteSynced(folders)
             KillPoint.reached(.blobCreated)
             let isNew = !isClaimed
-            // Meanwhile, the transfer may have been closed, or begun to be delivered.
+            // Meanwhile, the transfer may have been closed.
             try requireOpen()
-            if isNew { try requireKeyLease() }
+            if isNew, keyLease == nil { throw StoreError.closed }
             let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(

@@ -23,20 +23,10 @@ public actor Transfer {
     var keyLease: Lease?
     /// Whether there is a row, or none is needed because the store is in memory.
     var isClaimed: Bool
-    /// Whether a file without a row has been named at the destination, so that it belongs to the user.
-    var isNamed = false
-    /// Whether that name is being synced to disk; no row is created during that time.
-    var isDelivering = false
-    /// Continuations to resume when that has ended.
-    var onDelivered: [CheckedContinuation<Void, Never>] = []
-    /// A blob in the store that has no row because the commit failed; the commit is retried.
-    var unclaimedName: BlobCreation?
     /// Whether the row may be lost in a power loss.
     var isRowUnsynced = false
     /// Called when a row has been created.
     var onClaim: (@Sendable (isolated Transfer) -> Void)?
-    /// Why a body without a row was started.
-    var startReason: Reason?
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry

@@ -12,7 +12,7 @@ extension QueueState {
             return actions
         }
         // If the limit was lowered, the most recent starts are stopped.
-        let active = running.filter { items[$0]?.run.map { $0.hasPlace && !$0.isStopping } ?? false }
+        let active = running.filter { items[$0]?.run.map { !$0.isPaused && !$0.isStopping } ?? false }
         for surplus in active.dropFirst(maximumRunning).reversed() { actions += stop(surplus) }
         while places < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
         return actions
@@ -52,18 +52,6 @@ extension QueueState {
         if isPaused, paused >= Self.mostPaused { return [] }
         if !isPaused, !run.isStopping, places >= maximumRunning { return nil }
         update(key) { $0.run?.isPaused = isPaused }
-        return schedule()
-    }
-
-    /// How many small files may be delivered at a time without counting towards the limit.
-    package static let mostReceived = 64
-
-    /// Records that all bytes of a small file have been received, so that the next download can start.
-    package mutating func received(_ key: Key, run number: Int) -> [Action] {
-        guard let run = items[key]?.run, run.number == number, !run.isReceived,
-            running.count - places < Self.mostReceived
-        else { return [] }
-        update(key) { $0.run?.isReceived = true }
         return schedule()
     }
 

@@ -47,15 +47,9 @@ extension QueueState {
         /// The callers that waited for it at the start.
         package let callers: Set<Caller>
         package var isStopping = false
-        /// Whether all bytes of a small file have been received.
-        ///
-        /// While it is being delivered together with others, it does not count towards ``QueueState/maximumRunning``.
-        package var isReceived = false
-        /// Whether it waits to try again; then it does not count either.
+        /// Whether it waits to try again, or to be delivered with other small files; then it does not count towards
+        /// ``QueueState/maximumRunning``.
         package var isPaused = false
-
-        /// Whether it counts towards ``QueueState/maximumRunning``.
-        var hasPlace: Bool { !isReceived && !isPaused }
     }
 
     /// One download.

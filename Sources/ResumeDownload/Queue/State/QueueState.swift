@@ -31,7 +31,7 @@ package struct QueueState: Sendable {
     }
 
     /// How many runs count towards ``maximumRunning``.
-    var places: Int { running.count { items[$0]?.run?.hasPlace == true } }
+    var places: Int { running.count { items[$0]?.run?.isPaused == false } }
 
     /// The keys of the waiting items, next one first.
     package var waiting: [Key] { line.places.reversed().map(\.key) }

@@ -1,0 +1,94 @@
+import HTTPTypes
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+
+/// Sends the requests of a download and follows redirects.
+struct RequestSender {
+    typealias Reply = (response: FetchResponse<any ResponseBody>, route: Route)
+
+    /// The redirects that led to a response.
+    struct Route: Sendable {
+        var redirection: Redirection
+        /// Whether one of the requests was sent without TLS.
+        var isPlain = false
+    }
+
+    /// URL and fields may be renewed.
+    var request: DownloadRequest
+    let transport: any Transport
+    /// The cookies that servers set, for all requests.
+    let cookies = CookieJar()
+
+    /// Sends a request and follows redirects; each request has the range and the condition.
+    func send(
+        _ plan: Plan, method: HTTPRequest.Method = .get, by route: Route? = nil
+    ) async throws -> Reply {
+        var redirection = route?.redirection ?? Redirection(from: request.url)
+        var isPlain = route?.isPlain ?? false
+        while true {
+            isPlain = isPlain || redirection.url.scheme == "http"
+            guard request.permits?(redirection.url) ?? true else {
+                throw DownloadError(.refused, .notPermitted(redirection.url))
+            }
+            let origin = redirection.url.origin
+            let now = request.waitClock.now()
+            if let end = request.origins?.with(origin, { $0.closure(at: now) }) {
+                throw RequestOutcome.closed(origin, until: end)
+            }
+            let message = message(for: plan, method: method, at: redirection)
+            let response: TransportResponse
+            do {
+                response = try await CookieJar.$current.withValue(cookies) {
+                    try await transport.send(message, timeout: request.boundedStallTimeout)
+                }
+            } catch let error as TransportError where error.code == .tls {
+                throw UntrustedOrigin(origin: redirection.url.origin, error: error)
+            }
+            do {
+                guard try redirection.follow(response.head) else {
+                    var answer = FetchResponse(head: response.head, body: response.body, url: redirection.url)
+                    answer.trust = isPlain ? .plain : response.trust ?? .verified
+                    return (answer, Route(redirection: redirection, isPlain: isPlain))
+                }
+            } catch {
+                response.body.cancel()
+                throw DownloadError(
+                    .refused, .redirect(error, from: redirection.url.host), status: response.head.status.code,
+                    cause: error)
+            }
+            response.body.cancel()
+        }
+    }
+
+    private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
+        let url = redirection.url
+        var fields = redirection.permitted(request.headerFields, secret: request.secretHeaderFields)
+        if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
+        if fields[.accept] == nil { fields[.accept] = "*/*" }
+        // A server may name a user and password for the place on it that it redirects to.
+        let credentials = redirection.isAtFirstOrigin ? url.credentials ?? request.url.credentials : nil
+        if fields[.authorization] == nil {
+            fields[.authorization] =
+                request.authorization?(url, credentials) ?? credentials.map(DownloadURL.basicAuthorization)
+        }
+        for name in Plan.ownedFieldNames { fields[name] = nil }
+        for field in plan.fields { fields.append(field) }
+        if case .whole = plan, method == .get, let condition = request.deliveredFile?.condition {
+            fields.append(condition)
+        }
+        fields[.acceptEncoding] = request.acceptEncoding
+        // The caller's digest takes precedence over the server's.
+        if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
+            fields[name] = "sha-256=10, sha-512=5"
+        }
+        return HTTPRequest(
+            method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
+    }
+}
+
+/// Thrown if a certificate is not trusted.
+struct UntrustedOrigin: Error {
+    let origin: String
+    let error: TransportError
+}

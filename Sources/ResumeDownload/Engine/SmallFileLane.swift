@@ -1,0 +1,199 @@
+import HTTPTypes
+import ResumeFiles
+import ResumeHTTP
+import ResumeStore
+import Synchronization
+
+/// Hands over small downloads that take too long, with one clock for all of them.
+final class SmallFileLane: Sendable {
+    private struct State {
+        /// The bodies that are being received, and when they are handed over.
+        var bodies: [ObjectIdentifier: (body: any ResponseBody, due: ContinuousClock.Instant)] = [:]
+        var isTicking = false
+        /// How many bytes wait for their delivery.
+        var waiting: Int64 = 0
+    }
+
+    /// How many bytes may wait for their delivery without a place among the running downloads.
+    private static let mostWaiting: Int64 = 64 << 20
+
+    private let state = Mutex(State())
+
+    /// Calls a closure that reads a body, which is paused after a time.
+    func pausing<Result>(
+        _ body: any ResponseBody, at due: ContinuousClock.Instant, _ read: () async throws -> Result
+    ) async rethrows -> Result {
+        let isFirst = state.withLock { state in
+            state.bodies[ObjectIdentifier(body)] = (body, due)
+            defer { state.isTicking = true }
+            return !state.isTicking
+        }
+        if isFirst { tick() }
+        defer { state.withLock { _ = $0.bodies.removeValue(forKey: ObjectIdentifier(body)) } }
+        return try await read()
+    }
+
+    private func tick() {
+        let stop = Mutex<(@Sendable () -> Void)?>(nil)
+        let stopsTicking = Ticker.shared.every(.milliseconds(50)) { [self] in
+            let (due, isOver) = state.withLock { state in
+                state.isTicking = !state.bodies.isEmpty
+                let now = ContinuousClock.now
+                return (state.bodies.values.filter { $0.due <= now }.map(\.body), !state.isTicking)
+            }
+            for body in due { body.pause() }
+            if isOver { stop.withLock { $0.take() }?() }
+        }
+        stop.withLock { $0 = stopsTicking }
+    }
+
+    /// Counts bytes that wait for their delivery.
+    ///
+    /// - Returns: Whether they may wait without a place.
+    func waits(_ bytes: Int64) -> Bool {
+        state.withLock { state in
+            guard state.waiting <= Self.mostWaiting else { return false }
+            state.waiting += bytes
+            return true
+        }
+    }
+
+    /// Records that they no longer wait.
+    func ended(_ bytes: Int64) { state.withLock { $0.waiting -= bytes } }
+}
+
+/// A download of which the store holds nothing, as long as nothing shows that it needs a row.
+struct SmallDownload {
+    /// What becomes of it.
+    enum Outcome {
+        case delivered(DownloadResult)
+        /// The ordinary way goes on with the response to the first request, if that was sent.
+        case handedOver(Result<RequestSender.Reply, any Error>?)
+    }
+
+    let sender: RequestSender
+    let destination: Destination
+    let key: FreeKey
+    let store: DownloadStore
+    let lane: SmallFileLane
+    private let begin = ContinuousClock.now
+    private var request: DownloadRequest { sender.request }
+
+    init(
+        _ sender: RequestSender, to destination: Destination, of key: FreeKey, in store: DownloadStore,
+        _ lane: SmallFileLane
+    ) {
+        (self.sender, self.destination, self.key) = (sender, destination, key)
+        (self.store, self.lane) = (store, lane)
+    }
+
+    /// Downloads and delivers the file, or hands over what has arrived.
+    ///
+    /// - Throws: ``Kept`` after 304; `StoreError` if the file got its name, but a later step failed.
+    func run() async throws -> Outcome {
+        let origin = request.url.origin
+        let origins = request.origins ?? OriginPaces()
+        guard case .go(let turn) = origins.with(origin, { $0.enter(at: request.waitClock.now()) }) else {
+            return .handedOver(nil)
+        }
+        let reply: RequestSender.Reply
+        let file: SmallFile
+        do {
+            defer { origins.with(origin) { $0.leave(turn) } }
+            do {
+                reply = try await sender.send(.whole(reason: nil))
+            } catch {
+                return .handedOver(.failure(error))
+            }
+            try keepIfUnchanged(reply.response)
+            guard let begun = self.file(for: reply.response) else { return .handedOver(.success(reply)) }
+            origins.with(origin) { $0.serves(turn) }
+            file = begun
+            guard await receives(reply.response.body, into: file) else { return handedOver(reply, file) }
+            origins.with(origin) { $0.works = true }
+        }
+        let length = file.body.length
+        // The next download may begin, since this one needs no connection any more.
+        let waits = lane.waits(length)
+        if waits { await request.onPause?(true) }
+        defer { if waits { lane.ended(length) } }
+        let digest = request.digest ?? HTTPDigest(field: file.body.representation.reprDigest)
+        let isDelivered = try await file.deliver(
+            to: destination, from: source(of: reply.response), fulfilling: request.queuedRows, digest: digest)
+        guard isDelivered else {
+            if waits { await request.onPause?(false) }
+            return handedOver(reply, file)
+        }
+        var result = DownloadResult(
+            path: destination.path, totalBytes: length, fetchedBytes: length, digest: digest)
+        result.contentType = file.body.representation.contentType
+        return .delivered(result)
+    }
+
+    private func source(of response: FetchResponse<any ResponseBody>) -> SmallOrigin {
+        let identity = RequestIdentity(
+            request.url, request.identityFields, secret: request.secretHeaderFields)
+        return SmallOrigin(identity, at: request.url, from: response.url, response.trust, in: store)
+    }
+
+    /// Throws if the server says that the delivered file has not changed.
+    private func keepIfUnchanged(_ response: FetchResponse<any ResponseBody>) throws {
+        guard let delivered = request.deliveredFile, delivered.condition != nil,
+            DeliveredVerdict(for: response.head, delivered: delivered.representation) == .unchanged,
+            source(of: response).isSource(of: delivered)
+        else { return }
+        response.body.cancel()
+        throw Kept(.unchanged)
+    }
+
+    private func file(for response: FetchResponse<any ResponseBody>) -> SmallFile? {
+        var policy = request.policy
+        policy.url = request.url
+        let fetch = SmallFetch(policy, digest: request.digest, maximum: request.maximumLength, at: .zero)
+        var context = AnswerContext(sender: response.url, url: request.url)
+        context.delivered = request.deliveredFile?.representation
+        context.day = WallClock.day
+        return fetch.body(of: response.head, in: context, at: ContinuousClock.now - begin).flatMap {
+            SmallFile(of: key, for: $0, in: store)
+        }
+    }
+
+    /// Receives a body.
+    ///
+    /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
+    private func receives(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
+        let hasMore = await lane.pausing(body, at: begin + SmallFetch.patience) {
+            try? await withCancellation {
+                try await body.read { file.append($0) }
+            } onCancel: {
+                body.cancel()
+            }
+        }
+        return hasMore == false && file.isWhole
+    }
+
+    private func handedOver(_ reply: RequestSender.Reply, _ file: SmallFile) -> Outcome {
+        var reply = reply
+        reply.response.body = BegunBody(file, before: reply.response.body)
+        return .handedOver(.success(reply))
+    }
+}
+
+/// A body whose first bytes were received into a small file.
+private final class BegunBody: ResponseBody {
+    private let file: SmallFile
+    private let rest: any ResponseBody
+    private let position = Mutex<Int64>(0)
+
+    init(_ file: SmallFile, before rest: any ResponseBody) { (self.file, self.rest) = (file, rest) }
+
+    func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+        let (end, goesOn) = try file.read(from: position.withLock { $0 }, reader)
+        position.withLock { $0 = end }
+        return goesOn ? try await rest.read(reader) : true
+    }
+
+    func pause() { rest.pause() }
+
+    func cancel(with error: any Error) { rest.cancel(with: error) }
+}
