@@ -48,7 +48,8 @@ final class Exchange: ResponseBody {
         self.proxy = proxy
         self.jar = jar
         self.queue = queue
-        authority = proxy.map { "\(url.authority) via the proxy \($0.authority)" } ?? url.authority
+        let authority = proxy.map { "\(url.authority) via the proxy \($0.authority)" } ?? url.authority
+        self.authority = authority
         mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))
     }
 

@@ -39,6 +39,8 @@ final class DownloadList: Sendable {
     let command: GetCommand
     let context: CommandContext
     let netrc: Netrc?
+    /// Read once, since reading options takes long.
+    private let naming: Naming
     private let trust: ConnectionTrust
     /// The list of checksums; nil if there is none, or before it has been fetched (``fetchChecksums(for:with:over:)``).
     let checksums: Mutex<Checksums?>
@@ -53,6 +55,7 @@ final class DownloadList: Sendable {
     init(_ command: GetCommand, _ context: CommandContext) throws {
         self.command = command
         self.context = context
+        naming = Naming(command.files)
         checksums = Mutex(command.checksumsURL == nil ? try command.checks.checksums.map(Checksums.init) : nil)
         netrc = try command.familiar.netrc(context.environment)
         trust = ConnectionTrust(command.connection)
@@ -133,11 +136,11 @@ final class DownloadList: Sendable {
             let advice = place < 0 ? command.advice(for: text) : ""
             throw CommandFailure(.usage, "\(shown): \(Redaction.problem(error, with: text))\(advice)")
         }
-        guard let path = command.path(for: url) else {
+        guard let path = naming.path(for: url) else {
             throw CommandFailure(
                 .usage, "\(shown): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
         }
-        if place >= 0, command.isUnsafeName(of: url) {
+        if place >= 0, naming.isUnsafe(path) {
             throw CommandFailure(
                 .usage,
                 "\(shown): the name \(Printable.escaped(path)) is hidden or begins with a dash, which a list must "
@@ -160,7 +163,7 @@ final class DownloadList: Sendable {
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
-        let path = command.path(for: url).map { Destination.path($0, named: job.destination) }
+        let path = naming.path(for: url).map { Destination.path($0, named: job.destination) }
         var item = Item(url: url, path: path ?? job.destination, place: job.position)
         item.digest = try checksums.withLock { $0 }?.digest(of: url)
         return request(for: item)

@@ -5,32 +5,43 @@ import ResumeStore
 import Synchronization
 
 /// Where `get` writes files.
-extension GetCommand {
-    /// Returns the path to write to; nil if the URL contains no name for it.
-    func path(for url: DownloadURL) -> String? {
-        (files.output ?? url.lastPathComponent ?? (files.remoteHeaderName ? "download" : nil)).map(inDirectory)
+struct Naming {
+    private let output: String?
+    /// The folder with a slash; empty for the working directory.
+    private let folder: String
+    /// The name if a URL has none.
+    private let other: String?
+
+    init(_ files: FileOptions) {
+        output = files.output
+        folder = files.directory.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
+        other = files.remoteHeaderName ? "download" : nil
     }
+
+    /// Returns the path to write to; nil if the URL contains no name for it.
+    func path(for url: DownloadURL) -> String? { (output ?? url.lastPathComponent ?? other).map { folder + $0 } }
+
+    /// The path that the user has named; nil if it depends on the URL.
+    var path: String? { output.map { folder + $0 } }
 
     /// Whether the name that a URL of a list chooses is hidden, or one that other programs take for an option.
     ///
     /// Only the user may choose such a name, with -o.
-    func isUnsafeName(of url: DownloadURL) -> Bool {
-        guard files.output == nil, let name = url.lastPathComponent?.utf8.first else { return false }
+    func isUnsafe(_ path: String) -> Bool {
+        guard output == nil, let name = path.utf8.dropFirst(folder.utf8.count).first else { return false }
         return name == UInt8(ascii: ".") || name == UInt8(ascii: "-")
     }
+}
 
+extension GetCommand {
     /// Whether the user has named the destination, or permits replacing any file.
     var mayReplace: Bool { files.output != nil || files.overwrite || files.from != nil }
-
-    private func inDirectory(_ name: String) -> String {
-        files.directory.map { $0.hasSuffix("/") ? "\($0)\(name)" : "\($0)/\(name)" } ?? name
-    }
 
     /// Creates the folder of --directory, or that of --output with --create-dirs, and the folders above it.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be created.
     func makeDirectory() throws {
-        let output = files.output.map(inDirectory).flatMap { path in
+        let output = Naming(files).path.flatMap { path in
             familiar.createsFolders && !writesToOutput ? path.lastIndex(of: "/").map { String(path[..<$0]) } : nil
         }
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }

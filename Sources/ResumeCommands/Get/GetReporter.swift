@@ -52,6 +52,9 @@ final class GetReporter: Sendable {
         if running != 0 { display?.update { $0.count += running } }
     }
 
+    /// Whether lines about events are printed, which say what a file replaces.
+    var showsEvents: Bool { !isQuiet && !json }
+
     /// Whether more than one download was requested.
     var hasSeveral: Bool { total.withLock { $0 > 1 } }
 

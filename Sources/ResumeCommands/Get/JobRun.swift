@@ -13,6 +13,10 @@ final class JobRun: Sendable {
     let slots: JobSlots
     let command: GetCommand
     let downloader: Downloader
+    /// The options that each job needs, since reading them takes long.
+    private let (replacing, skipsExisting, maxTime): (DownloadRequest.Replacing, Bool, Duration?)
+    /// What another program has left, with which the only download begins.
+    private let from: String?
     private let rates: RateControl
     private let programs: Programs
     /// The longest wait that a server may ask for.
@@ -45,6 +49,9 @@ final class JobRun: Sendable {
         self.reporter = reporter
         self.rates = rates
         self.programs = programs
+        let files = command.files
+        replacing = files.overwrite || files.output != nil ? .any : .own
+        (skipsExisting, from, maxTime) = (files.skipExisting, files.from, command.pace.maxTime?.duration)
         let state = SlotState(
             count: command.load.maxConcurrent,
             perHost: command.load.perHost.map { max($0 / command.pace.connections, 1) },
@@ -82,28 +89,17 @@ final class JobRun: Sendable {
                 do {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
-                    request.retryPolicy.time = command.longestWait(within: request.retryPolicy.time)
+                    if let maxTime { request.retryPolicy.time = min(request.retryPolicy.time, maxTime) }
                     let delivered = await job.fileInPlace()
                     request.fulfils(job.id, leaving: programs.rest, unless: delivered)
-                    request.replacing = command.files.overwrite || command.files.output != nil ? .any : .own
+                    request.replacing = replacing
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
-                    if command.files.skipExisting { request.ifExists = .skip }
-                    request.onPause = { [slots, request] isPaused in
-                        slots.with { isPaused ? $0.pause(job.id) : $0.goOn(job.id) }
-                        if !isPaused { await slots.enter(job.id, request) }
+                    if skipsExisting { request.ifExists = .skip }
+                    request.onPause = { [slots, id = job.id, url = request.url] isPaused in
+                        slots.with { isPaused ? $0.pause(id) : $0.goOn(id) }
+                        if !isPaused { await slots.enter(id, url) }
                     }
-                    group.addTask { [request] in
-                        let waits = { @Sendable in self.reporter.waits(for: request, in: self.downloader.origins) }
-                        guard await self.slots.enter(job.id, request, onWait: waits) else {
-                            self.board.release(job.id)
-                            return self.failed(with: .interrupted)
-                        }
-                        let replaced = self.command.replaced(by: request, of: job, isInPlace: delivered != nil)
-                        let failure = await self.download(request, of: job, replacing: replaced)
-                        self.rates.ended(job.id)
-                        if let failure { self.failed(with: failure) }
-                        self.slots.with { $0.end(job.id) }
-                    }
+                    group.addTask { [request] in await self.run(request, of: job, isInPlace: delivered != nil) }
                 } catch {
                     board.release(job.id)
                     fail(job, because: error)
@@ -138,32 +134,43 @@ final class JobRun: Sendable {
         try GetCommand.throwWorst(of: failures)
     }
 
+    /// Runs a job as soon as there is a place.
+    private func run(_ request: DownloadRequest, of job: Job, isInPlace: Bool) async {
+        let id = job.id
+        defer { board.release(id) }
+        let isRunning = await slots.enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
+        guard isRunning else { return failed(with: .interrupted) }
+        let failure = await download(request, of: job, isInPlace: isInPlace)
+        rates.ended(id)
+        if let failure { failed(with: failure) }
+        slots.with { $0.end(id) }
+    }
+
     /// Downloads the file of a job.
     ///
     /// - Parameters:
     ///   - request: The request of the job.
     ///   - job: The job.
-    ///   - replaced: What is at the destination.
+    ///   - isInPlace: Whether the file that it delivered before is there, unchanged.
     /// - Returns: The status of the failure, which has been reported; nil if there was none.
-    private func download(
-        _ request: DownloadRequest, of job: Job, replacing replaced: ReplacedFile
-    ) async -> ExitStatus? {
+    private func download(_ request: DownloadRequest, of job: Job, isInPlace: Bool) async -> ExitStatus? {
         let id = job.id
-        defer { board.release(id) }
         reporter.begin(request, id)
+        let replaced = reporter.showsEvents ? command.replaced(by: request, of: job, isInPlace: isInPlace) : nil
         do {
-            if let path = command.files.from, !request.restarts, case .range? = try? await downloader.plan(for: request)
+            if let path = from, !request.restarts, case .range? = try? await downloader.plan(for: request)
             {
                 reporter.note(
                     "\(path) is not used: the store has bytes of this download. To use it, add --restart.")
             }
-            let result = try await command.limitingTime(of: request.interruption) { [programs, downloader, reporter] in
-                var request = request
-                try await programs.authorize(&request)
-                return try await downloader.download(request) { [request] event in
-                    reporter.report(event, of: request, id, replacing: replaced)
-                }
+            let download = { @Sendable [programs, downloader, reporter] in
+                var given = request
+                try await programs.authorize(&given)
+                return try await downloader.download(given) { reporter.report($0, of: request, id, replacing: replaced) }
             }
+            let result =
+                maxTime == nil
+                ? try await download() : try await command.limitingTime(of: request.interruption, download)
             guard result.isExisting else { return await complete(result.path, of: request, id) }
             if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) { return failure }
             // If this cannot be recorded, the server is asked again.

@@ -1,4 +1,4 @@
-import ResumeDownload
+import ResumeHTTP
 import Synchronization
 
 /// The places of running jobs.
@@ -40,19 +40,19 @@ final class JobSlots: Sendable {
 
     /// Waits for the place of a job that was admitted or has waited; returns false if the task is cancelled.
     ///
-    /// The closure is called once if the job waits for its origin.
+    /// - Parameters:
+    ///   - id: The job.
+    ///   - url: Its URL.
+    ///   - onWait: Called once if the job waits for its origin.
     @discardableResult
-    func enter(_ id: Int64, _ request: DownloadRequest, onWait: (() -> Void)? = nil) async -> Bool {
-        let host = request.url.host
-        let origin = request.url.origin
-        var onWait = onWait
+    func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
+        let (host, origin) = (url.host, url.origin)
+        var hasWaited = false
         while !Task.isCancelled {
             let mayBegin = mayBegin(origin)
             if with({ $0.starts(id, at: host, mayBegin: mayBegin) }) { return true }
-            if !mayBegin {
-                onWait?()
-                onWait = nil
-            }
+            if !mayBegin, !hasWaited { onWait() }
+            hasWaited = hasWaited || !mayBegin
             try? await Task.sleep(for: Self.interval)
         }
         return false

@@ -34,9 +34,8 @@ final class RateControl: Sendable {
     func limit(_ request: inout DownloadRequest, _ number: Int64) {
         let usual = request.rateLimit
         request.rateLimit = nil
-        let minute = Self.minute
         let own = state.withLock { state in
-            let own = RateLimiter(bytesPerSecond: rate(usual, state, at: minute))
+            let own = RateLimiter(bytesPerSecond: rate(usual, state, at: Self.minute))
             state.downloads[number] = (own, usual)
             return own
         }
@@ -72,8 +71,8 @@ final class RateControl: Sendable {
     }
 
     /// Returns the limit of a download that was started with one.
-    private func rate(_ usual: Int64?, _ state: State, at minute: Int) -> Int64? {
-        state.each.map { $0.rate(at: minute) } ?? usual
+    private func rate(_ usual: Int64?, _ state: State, at minute: @autoclosure () -> Int) -> Int64? {
+        state.each.map { $0.rate(at: minute()) } ?? usual
     }
 
     /// Minutes since midnight, local time.

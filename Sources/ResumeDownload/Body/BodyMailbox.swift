@@ -39,9 +39,9 @@ package final class BodyMailbox: Sendable {
 
     private let state = Mutex(State())
     /// The error if the response ends before its head.
-    private let noHead: TransportError
+    private let noHead: @Sendable () -> TransportError
 
-    package init(noHead: TransportError) { self.noHead = noHead }
+    package init(noHead: @escaping @autoclosure @Sendable () -> TransportError) { self.noHead = noHead }
 
     // MARK: The reader's side
 
@@ -50,7 +50,7 @@ package final class BodyMailbox: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             let ready: Result<HTTPResponse, any Error>? = state.withLock { state in
                 if let head = state.head { return .success(head) }
-                if case .some(let error) = state.end { return .failure(error ?? noHead) }
+                if case .some(let error) = state.end { return .failure(error ?? noHead()) }
                 state.headWaiter = continuation
                 return nil
             }
@@ -158,7 +158,7 @@ package final class BodyMailbox: Sendable {
             if state.end == nil || (drops && isWhole) { state.end = .some(error) }
             return state.headWaiter.take()
         }
-        headWaiter?.resume(throwing: error ?? noHead)
+        headWaiter?.resume(throwing: error ?? noHead())
     }
 
     // MARK: From one to the other

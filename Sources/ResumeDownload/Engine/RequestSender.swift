@@ -64,24 +64,29 @@ struct RequestSender {
     private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {
         let url = redirection.url
         var fields = redirection.permitted(request.headerFields, secret: request.secretHeaderFields)
-        if fields[.userAgent] == nil { fields[.userAgent] = "resume-store" }
-        if fields[.accept] == nil { fields[.accept] = "*/*" }
+        // Most requests have no fields, in which each look for a name takes long.
+        let hasFields = !fields.isEmpty
+        func lacks(_ name: HTTPField.Name) -> Bool { !hasFields || !fields.contains(name) }
+        var own: [HTTPField] = []
+        if lacks(.userAgent) { own.append(HTTPField(name: .userAgent, value: "resume-store")) }
+        if lacks(.accept) { own.append(HTTPField(name: .accept, value: "*/*")) }
         // A server may name a user and password for the place on it that it redirects to.
         let credentials = redirection.isAtFirstOrigin ? url.credentials ?? request.url.credentials : nil
-        if fields[.authorization] == nil {
-            fields[.authorization] =
-                request.authorization?(url, credentials) ?? credentials.map(DownloadURL.basicAuthorization)
+        if lacks(.authorization),
+            let value = request.authorization?(url, credentials) ?? credentials.map(DownloadURL.basicAuthorization)
+        {
+            own.append(HTTPField(name: .authorization, value: value))
         }
-        for name in Plan.ownedFieldNames { fields[name] = nil }
-        for field in plan.fields { fields.append(field) }
+        // The caller's digest takes precedence over the server's.
+        if request.digest == nil, let name = HTTPField.Name.wantReprDigest, lacks(name) {
+            own.append(HTTPField(name: name, value: "sha-256=10, sha-512=5"))
+        }
+        if hasFields { for name in Plan.ownedFieldNames { fields[name] = nil } }
+        for field in own + plan.fields where field.name != .acceptEncoding { fields.append(field) }
         if case .whole = plan, method == .get, let condition = request.deliveredFile?.condition {
             fields.append(condition)
         }
-        fields[.acceptEncoding] = request.acceptEncoding
-        // The caller's digest takes precedence over the server's.
-        if request.digest == nil, let name = HTTPField.Name.wantReprDigest, fields[name] == nil {
-            fields[name] = "sha-256=10, sha-512=5"
-        }
+        fields.append(HTTPField(name: .acceptEncoding, value: request.acceptEncoding))
         return HTTPRequest(
             method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
     }

@@ -9,15 +9,21 @@ import Synchronization
 /// makes one commit and then resumes the callers.
 final class DeliveryBatch: Sendable {
     /// An unnamed file to be named at its destination.
-    struct File: Sendable {
+    final class File: Sendable {
         let blob: OpenFile
-        /// The name of its blob, which is used if it replaces another file.
-        let name: BlobName
         let length: Int64
         let destination: Destination
         let departure: Departure
         /// Whether another task or process waits for the same download; the file is not named then.
         let isAwaited: @Sendable () -> Bool
+
+        init(
+            _ blob: OpenFile, length: Int64, to destination: Destination, _ departure: Departure,
+            isAwaited: @escaping @Sendable () -> Bool
+        ) {
+            (self.blob, self.length, self.destination) = (blob, length, destination)
+            (self.departure, self.isAwaited) = (departure, isAwaited)
+        }
 
         fileprivate var delivered: DeliveryText? {
             departure.needsFile ? (try? blob.status()).map(departure.text) : nil
@@ -141,15 +147,15 @@ final class DeliveryBatch: Sendable {
             if try folder.status(of: file.destination.name)?.kind == .link { return .unnamed }
             // A pipe, a socket or a device may have been created under this name since the start.
             try file.destination.requireReplaceable(in: folder)
-            creation = try BlobCreation(of: file.blob, as: file.name, in: store)
+            creation = try BlobCreation(of: file.blob, in: store)
         } catch {
             // The delivery of this file alone reports the error.
             return .unnamed
         }
         KillPoint.reached(.deliveryStaged)
         do throws(SystemError) {
-            let (mode, name) = (try file.destination.mode(in: folder), file.name.fileName)
-            let names = (try store.folder(of: file.name) ?? store.blobs).file
+            let (mode, name) = (try file.destination.mode(in: folder), creation.name.fileName)
+            let names = (try store.folder(of: creation.name) ?? store.blobs).file
             try SystemError.check("fchmod", name) { fchmod(file.blob.descriptor, mode) }
             try SystemError.check("rename", file.destination.path) {
                 unsafe renameat(names.descriptor, name, folder.file.descriptor, file.destination.name)

@@ -150,8 +150,7 @@ package final class SmallFile: Sendable {
         let departure = departure(to: destination, from: origin, fulfilling: rows, digest)
         let lease = key.lease
         let file = DeliveryBatch.File(
-            blob: blob, name: BlobName(in: BlobFolders.current()), length: body.length, destination: destination,
-            departure: departure, isAwaited: { lease.isAwaited })
+            blob, length: body.length, to: destination, departure, isAwaited: { lease.isAwaited })
         switch await store.deliveries.deliver(file, from: store) {
         case .delivered: return true
         case .unnamed: return false

@@ -90,8 +90,9 @@ final class BlobCreation: Sendable {
         }
     }
 
-    /// Gives an unnamed file its name and its permissions.
-    convenience init(of file: OpenFile, as name: BlobName, in folder: StoreFolder) throws {
+    /// Gives an unnamed file a name and its permissions.
+    convenience init(of file: OpenFile, in folder: StoreFolder) throws {
+        let name = BlobName(in: BlobFolders.current())
         try self.init(name, in: folder) {
             try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) }
             try file.name(name.fileName, in: try folder.makeFolder(of: name))

@@ -61,19 +61,23 @@ extension DeliveredFile {
     ///
     /// Bytes are hexadecimal digits, and nil is `-`. The third word has slashes between its numbers.
     var stored: String {
-        let inode = stamp.inode.map { Int64(bitPattern: $0) } ?? -1
-        let numbers = "\(deliveredAt) \(stamp.size) \(stamp.modified)/\(stamp.changed ?? -1)/\(inode)/\(checkedAt)"
-        var text = Array(numbers.utf8)
+        var text: [UInt8] = []
         text.reserveCapacity(512)
-        let texts = [path, resource?.stored].map { $0.map { Array($0.utf8) } }
-        for bytes in [requester, entityTag, digest?.bytes] + texts {
-            text.append(UInt8(ascii: " "))
-            text.append(UInt8(ascii: bytes == nil ? "-" : "x"))
-            if let bytes {
-                Hexadecimal.append(bytes, to: &text)
-            }
+        func add(_ number: Int64, _ end: Character) {
+            text.append(contentsOf: String(number).utf8)
+            text.append(contentsOf: end.utf8)
         }
-        text.append(UInt8(ascii: " "))
+        add(deliveredAt, " ")
+        add(stamp.size, " ")
+        add(stamp.modified, "/")
+        add(stamp.changed ?? -1, "/")
+        add(stamp.inode.map { Int64(bitPattern: $0) } ?? -1, "/")
+        add(checkedAt, " ")
+        for bytes in [requester, entityTag, digest?.bytes, path.map { Array($0.utf8) }, resource.map { Array($0.stored.utf8) }] {
+            text.append(UInt8(ascii: bytes == nil ? "-" : "x"))
+            if let bytes { Hexadecimal.append(bytes, to: &text) }
+            text.append(UInt8(ascii: " "))
+        }
         text.append(contentsOf: (lastModified ?? "-").utf8)
         return String(decoding: text, as: UTF8.self)
     }

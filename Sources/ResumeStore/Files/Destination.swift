@@ -90,43 +90,37 @@ extension DownloadStore {
 
         /// Splits a path without accessing the disk.
         package init(_ path: String) throws(StoreError) {
-            guard !path.isEmpty, !path.utf8.contains(0) else {
+            // Bytes, because a name that begins with a combining mark would hide the slash before it.
+            var bytes = Array(path.utf8)
+            let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+            guard !bytes.isEmpty, !bytes.contains(0) else {
                 throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
             }
-            var absolute = path
-            // Compares bytes, because a name that begins with a combining mark would hide the slash before it.
-            let slash = UInt8(ascii: "/")
-            if path.utf8.first != slash {
+            if bytes.first != slash {
                 guard let working = unsafe getcwd(nil, 0) else {
                     throw StoreError(
                         .destination, "the working folder no longer exists", advice: "Use an absolute path.")
                 }
                 defer { unsafe free(working) }
-                absolute = unsafe "\(String(cString: working))/\(path)"
+                bytes = unsafe String(cString: working).utf8 + [slash] + bytes
             }
-            guard let border = absolute.utf8.lastIndex(of: slash) else {
-                throw StoreError(
-                    .destination, "cannot write \(path): it is not a file name", advice: "Choose a file name.")
-            }
-            let last = String(absolute[absolute.utf8.index(after: border)...])
-            guard !last.isEmpty, last != ".", last != ".." else {
+            let border = bytes.lastIndex(of: slash) ?? 0
+            let last = bytes[(border + 1)...]
+            guard !last.isEmpty, last.count > 2 || last.contains(where: { $0 != dot }) else {
                 throw StoreError(
                     .destination, "cannot write \(path): it is a folder",
                     advice: "Choose a file name in it.")
             }
             // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
-            let start = absolute[..<border]
-            let folder: String
-            let pairs = zip(start.utf8, start.utf8.dropFirst())
-            if start.isEmpty || start.utf8.last == slash
-                || pairs.contains(where: { $0 == slash && ($1 == slash || $1 == 0x2E) })
-            {
-                let parts = start.utf8.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
-                folder = "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
-            } else {
-                folder = String(start)
+            var start = bytes[..<border]
+            let ends = zip(bytes, bytes.dropFirst())
+            if border == 0 || ends.contains(where: { $0 == slash && ($1 == slash || $1 == dot) }) {
+                let parts = start.split(separator: slash).filter { !$0.elementsEqual([dot]) }
+                start = ([slash] + parts.joined(separator: [slash]))[...]
             }
-            self.init(folder: folder, name: last, replaces: true)
+            self.init(
+                folder: String(decoding: start, as: UTF8.self), name: String(decoding: last, as: UTF8.self),
+                replaces: true)
         }
 
         /// Returns a destination in the same folder with the name that the server suggests.
