@@ -4,62 +4,20 @@ import ResumeHTTP
 import ResumeStore
 import Synchronization
 
-/// Hands over small downloads that take too long, with one clock for all of them.
+/// Counts the bytes of small files that wait for their delivery.
 final class SmallFileLane: Sendable {
-    private struct State {
-        /// The bodies that are being received, and when they are handed over.
-        var bodies: [ObjectIdentifier: (body: any ResponseBody, due: ContinuousClock.Instant)] = [:]
-        var isTicking = false
-        /// How many bytes wait for their delivery.
-        var waiting: Int64 = 0
-    }
+    /// How many may wait without a place among the running downloads; they are lost if the process dies.
+    private static let most: Int64 = 64 << 20
 
-    /// How many bytes may wait for their delivery without a place among the running downloads.
-    private static let mostWaiting: Int64 = 64 << 20
+    private let waiting = Atomic<Int64>(0)
 
-    private let state = Mutex(State())
-
-    /// Calls a closure that reads a body, which is paused after a time.
-    func pausing<Result>(
-        _ body: any ResponseBody, at due: ContinuousClock.Instant, _ read: () async throws -> Result
-    ) async rethrows -> Result {
-        let isFirst = state.withLock { state in
-            state.bodies[ObjectIdentifier(body)] = (body, due)
-            defer { state.isTicking = true }
-            return !state.isTicking
-        }
-        if isFirst { tick() }
-        defer { state.withLock { _ = $0.bodies.removeValue(forKey: ObjectIdentifier(body)) } }
-        return try await read()
-    }
-
-    private func tick() {
-        let stop = Mutex<(@Sendable () -> Void)?>(nil)
-        let stopsTicking = Ticker.shared.every(.milliseconds(50)) { [self] in
-            let (due, isOver) = state.withLock { state in
-                state.isTicking = !state.bodies.isEmpty
-                let now = ContinuousClock.now
-                return (state.bodies.values.filter { $0.due <= now }.map(\.body), !state.isTicking)
-            }
-            for body in due { body.pause() }
-            if isOver { stop.withLock { $0.take() }?() }
-        }
-        stop.withLock { $0 = stopsTicking }
-    }
-
-    /// Counts bytes that wait for their delivery.
+    /// Adds bytes that wait.
     ///
     /// - Returns: Whether they may wait without a place.
-    func waits(_ bytes: Int64) -> Bool {
-        state.withLock { state in
-            guard state.waiting <= Self.mostWaiting else { return false }
-            state.waiting += bytes
-            return true
-        }
-    }
+    func begin(_ bytes: Int64) -> Bool { waiting.add(bytes, ordering: .relaxed).newValue <= Self.most }
 
-    /// Records that they no longer wait.
-    func ended(_ bytes: Int64) { state.withLock { $0.waiting -= bytes } }
+    /// Removes bytes that no longer wait.
+    func end(_ bytes: Int64) { waiting.subtract(bytes, ordering: .relaxed) }
 }
 
 /// A download of which the store holds nothing, as long as nothing shows that it needs a row.
@@ -114,9 +72,9 @@ struct SmallDownload {
         }
         let length = file.body.length
         // The next download may begin, since this one needs no connection any more.
-        let waits = lane.waits(length)
+        let waits = lane.begin(length)
+        defer { lane.end(length) }
         if waits { await request.onPause?(true) }
-        defer { if waits { lane.ended(length) } }
         let digest = request.digest ?? HTTPDigest(field: file.body.representation.reprDigest)
         let isDelivered = try await file.deliver(
             to: destination, from: source(of: reply.response), fulfilling: request.queuedRows, digest: digest)
@@ -162,12 +120,12 @@ struct SmallDownload {
     ///
     /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
     private func receives(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
-        let hasMore = await lane.pausing(body, at: begin + SmallFetch.patience) {
-            try? await withCancellation {
-                try await body.read { file.append($0) }
-            } onCancel: {
-                body.cancel()
-            }
+        let stop = Ticker.shared.every(begin + SmallFetch.patience - .now) { body.pause() }
+        defer { stop() }
+        let hasMore = try? await withCancellation {
+            try await body.read { file.append($0) }
+        } onCancel: {
+            body.cancel()
         }
         return hasMore == false && file.isWhole
     }
