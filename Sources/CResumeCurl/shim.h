@@ -11,47 +11,23 @@
 #error "libcurl is too old: ResumeCurl needs 7.87 or a later one"
 #endif
 
-static inline CURLcode resume_curl_set_number(CURL *handle, CURLoption option, long value) {
-    return curl_easy_setopt(handle, option, value);
-}
-
-static inline CURLcode resume_curl_set_text(CURL *handle, CURLoption option, const char *value) {
-    return curl_easy_setopt(handle, option, value);
-}
-
-static inline CURLcode resume_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
-    return curl_easy_setopt(handle, option, value);
-}
-
 typedef size_t (*resume_curl_receiver)(char *bytes, size_t size, size_t count, void *context);
 
-static inline CURLcode resume_curl_set_receiver(CURL *handle, CURLoption option, resume_curl_receiver function) {
-    return curl_easy_setopt(handle, option, function);
-}
-
-static inline CURLcode resume_curl_set_prereq(CURL *handle, curl_prereq_callback function) {
-    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, function);
-}
-
-static inline CURLcode resume_curl_set_open(CURL *handle, curl_opensocket_callback function) {
-    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, function);
-}
-
-static inline CURLcode resume_curl_set_close(CURL *handle, curl_closesocket_callback function) {
-    return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, function);
-}
-
-static inline CURLcode resume_curl_set_context(CURL *handle, curl_ssl_ctx_callback function) {
-    return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, function);
-}
-
-static inline CURLcode resume_curl_get_number(CURL *handle, CURLINFO info, long *value) {
-    return curl_easy_getinfo(handle, info, value);
-}
-
-static inline CURLcode resume_curl_get_pointer(CURL *handle, CURLINFO info, void **value) {
-    return curl_easy_getinfo(handle, info, value);
-}
+// A function that sets an option, or reads an information, of one type.
+#define RESUME_CURL_ACCESS(name, call, key, type)                         \
+    static inline CURLcode resume_curl_##name(CURL *handle, key what, type value) { \
+        return call(handle, what, value);                                 \
+    }
+RESUME_CURL_ACCESS(set_number, curl_easy_setopt, CURLoption, long)
+RESUME_CURL_ACCESS(set_text, curl_easy_setopt, CURLoption, const char *)
+RESUME_CURL_ACCESS(set_pointer, curl_easy_setopt, CURLoption, void *)
+RESUME_CURL_ACCESS(set_receiver, curl_easy_setopt, CURLoption, resume_curl_receiver)
+RESUME_CURL_ACCESS(set_prereq, curl_easy_setopt, CURLoption, curl_prereq_callback)
+RESUME_CURL_ACCESS(set_open, curl_easy_setopt, CURLoption, curl_opensocket_callback)
+RESUME_CURL_ACCESS(set_close, curl_easy_setopt, CURLoption, curl_closesocket_callback)
+RESUME_CURL_ACCESS(set_context, curl_easy_setopt, CURLoption, curl_ssl_ctx_callback)
+RESUME_CURL_ACCESS(get_number, curl_easy_getinfo, CURLINFO, long *)
+RESUME_CURL_ACCESS(get_pointer, curl_easy_getinfo, CURLINFO, void **)
 
 static inline CURLMcode resume_curl_multi_set_number(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);

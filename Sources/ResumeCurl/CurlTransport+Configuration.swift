@@ -135,6 +135,6 @@ package struct AddressChoice: Sendable, Hashable {
 
     /// Returns the addresses that are chosen for the host and port of a URL; nil if none are.
     package func addresses(for url: DownloadURL) -> [String]? {
-        fixed["\(url.host):\(url.port)"] ?? fixed["*:\(url.port)"]
+        fixed.isEmpty ? nil : fixed["\(url.host):\(url.port)"] ?? fixed["*:\(url.port)"]
     }
 }

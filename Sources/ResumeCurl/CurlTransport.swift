@@ -100,13 +100,21 @@ public final class CurlTransport: Transport {
 /// libcurl's own limit is not used: requests that wait for one host keep those for others from starting there.
 final class ExchangeQueue: Sendable {
     private struct State {
-        /// How many exchanges each thread performs, by origin.
-        var running: [[String: Int]]
+        /// How many exchanges with an origin each thread performs.
+        var running: [String: [Int]] = [:]
+        /// How many exchanges each thread performs.
+        var totals: [Int]
         var waiting: [Exchange] = []
         var isClosed = false
 
-        /// Returns how many exchanges a thread performs.
-        func total(of thread: NetworkThread) -> Int { running[thread.number].values.reduce(0, +) }
+        func running(with origin: String) -> [Int] { running[origin] ?? Array(repeating: 0, count: totals.count) }
+
+        mutating func add(_ change: Int, with origin: String, on thread: NetworkThread) {
+            var counts = running.removeValue(forKey: origin) ?? running(with: origin)
+            counts[thread.number] += change
+            totals[thread.number] += change
+            if counts.contains(where: { $0 > 0 }) { running[origin] = counts }
+        }
     }
 
     private let threads: [NetworkThread]
@@ -119,7 +127,7 @@ final class ExchangeQueue: Sendable {
         let count = min(max(configuration.threads, 1), most, 256)
         let pool = PartPool()
         threads = (0..<count).map { NetworkThread(configuration, pool, number: $0) }
-        state = Mutex(State(running: Array(repeating: [:], count: count)))
+        state = Mutex(State(totals: Array(repeating: 0, count: count)))
     }
 
     /// Starts an exchange, as soon as there is room.
@@ -138,10 +146,7 @@ final class ExchangeQueue: Sendable {
     }
 
     private func release(_ exchange: Exchange, on thread: NetworkThread) {
-        state.withLock { state in
-            let rest = (state.running[thread.number][exchange.url.origin] ?? 0) - 1
-            state.running[thread.number][exchange.url.origin] = rest > 0 ? rest : nil
-        }
+        state.withLock { $0.add(-1, with: exchange.url.origin, on: thread) }
     }
 
     /// Starts the next exchange with an origin, if there is one.
@@ -157,16 +162,18 @@ final class ExchangeQueue: Sendable {
     /// Takes the next exchange with an origin, and the least loaded thread that has room for it.
     private func next(with origin: String) -> (Exchange, NetworkThread)? {
         state.withLock { state in
-            // Each thread has its share, since its connections stay open.
-            let free = threads.filter { thread in
+            guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }) else { return nil }
+            let running = state.running(with: origin)
+            var best: NetworkThread?
+            for thread in threads {
+                // Each thread has its share, since its connections stay open.
                 let share = (most + threads.count - 1 - thread.number) / threads.count
-                return state.running[thread.number][origin] ?? 0 < share
+                let least = best.map { state.totals[$0.number] } ?? .max
+                if running[thread.number] < share, state.totals[thread.number] < least { best = thread }
             }
-            guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }),
-                let thread = free.min(by: { state.total(of: $0) < state.total(of: $1) })
-            else { return nil }
-            state.running[thread.number][origin, default: 0] += 1
-            return (state.waiting.remove(at: place), thread)
+            guard let best else { return nil }
+            state.add(1, with: origin, on: best)
+            return (state.waiting.remove(at: place), best)
         }
     }
 

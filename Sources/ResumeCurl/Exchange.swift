@@ -27,17 +27,17 @@ final class Exchange: ResponseBody {
         var isPaused = false
         /// The thread that performs it, once it does.
         var thread: NetworkThread?
-        /// When it began, or the last interim response arrived.
-        var lastSign: ContinuousClock.Instant?
+        /// When it began, or the last interim response arrived, by ``Ticker/now``.
+        var lastSign: Duration?
         /// Why the exchange failed, as far as another thread has seen it.
         var failure: TransportError?
+        /// Where a reader runs while the network thread receives; most small bodies need none.
+        var readers: DispatchQueue?
     }
 
     private let mailbox: BodyMailbox
     private let state = Mutex(State())
     let queue: ExchangeQueue
-    /// Where a reader runs while the network thread receives.
-    private let readers = DispatchQueue(label: "resume-store.body")
     private let isDrainQueued = Atomic(false)
 
     init(
@@ -62,8 +62,9 @@ final class Exchange: ResponseBody {
     /// - Throws: `TransportError`, `CancellationError`.
     func head(within timeout: Duration?) async throws -> HTTPResponse {
         let stop = timeout.map { timeout in
-            Ticker.shared.every(min(timeout, max(timeout / 8, .milliseconds(50)))) { [self] in
-                guard let sign = state.withLock(\.lastSign), sign.duration(to: .now) >= timeout else { return }
+            let interval = max(Duration.seconds(timeout.components.seconds >> 3), .milliseconds(50))
+            return Ticker.shared.every(min(timeout, interval)) { [self] in
+                guard let sign = state.withLock(\.lastSign), Ticker.now - sign >= timeout else { return }
                 cancel(with: TransportError.late(url.authority, timeout))
             }
         }
@@ -101,7 +102,7 @@ final class Exchange: ResponseBody {
     ///
     /// - Returns: Whether the thread has not been stopped.
     func start(on thread: NetworkThread) -> Bool {
-        state.withLock { ($0.thread, $0.lastSign) = (thread, .now) }
+        state.withLock { ($0.thread, $0.lastSign) = (thread, Ticker.now) }
         return thread.post(.start(self))
     }
 
@@ -121,7 +122,7 @@ final class Exchange: ResponseBody {
     func fail(_ error: TransportError) { state.withLock { $0.failure = $0.failure ?? error } }
 
     /// Records an interim response.
-    func noteSign() { state.withLock { $0.lastSign = .now } }
+    func noteSign() { state.withLock { $0.lastSign = Ticker.now } }
 
     func add(_ head: HTTPResponse) { mailbox.add(head) }
 
@@ -152,7 +153,11 @@ final class Exchange: ResponseBody {
 
     private func drainLater() {
         guard !isDrainQueued.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        readers.async { [self] in
+        let readers = state.withLock { state in
+            state.readers = state.readers ?? DispatchQueue(label: "resume-store.body")
+            return state.readers
+        }
+        readers?.async { [self] in
             isDrainQueued.store(false, ordering: .releasing)
             mailbox.drain()
         }

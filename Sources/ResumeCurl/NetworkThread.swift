@@ -19,6 +19,8 @@ final class NetworkThread: Sendable {
     private struct State {
         var inbox: [Command] = []
         var isRunning = false
+        /// Whether the thread waits, so that it has to be woken.
+        var isWaiting = false
         var isStopped = false
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -74,7 +76,8 @@ final class NetworkThread: Sendable {
             }
             state.inbox.append(command)
             if case .stop = command { state.isStopped = true }
-            return (false, starts, !starts && state.inbox.count == 1)
+            defer { state.isWaiting = false }
+            return (false, starts, state.isWaiting)
         }
         if starts { start() }
         if wakes { unsafe _ = curl_multi_wakeup(multi) }
@@ -117,6 +120,7 @@ final class NetworkThread: Sendable {
         let turns = unsafe NetworkTurns(self, multi)
         while turns.perform(
             state.withLock { state in
+                state.isWaiting = false
                 defer { state.inbox = [] }
                 return state.inbox
             })
@@ -126,8 +130,13 @@ final class NetworkThread: Sendable {
         finish()
     }
 
-    /// Whether commands wait.
-    var hasCommands: Bool { state.withLock { !$0.inbox.isEmpty } }
+    /// Whether there are no commands; the next one then wakes the thread.
+    func mayWait() -> Bool {
+        state.withLock { state in
+            state.isWaiting = state.inbox.isEmpty
+            return state.isWaiting
+        }
+    }
 
     /// Ends an exchange that cannot begin.
     func refuse(_ exchange: Exchange) {
@@ -154,15 +163,14 @@ private final class NetworkTurns {
     private let multi: UnsafeMutableRawPointer
     private var receptions: [ObjectIdentifier: Reception] = [:]
     /// Handles without an exchange.
-    private var idle: [UnsafeMutableRawPointer] = unsafe []
+    private var idle: [CurlHandle] = []
+    private let known = KnownHead()
     private var turn = 0
 
     init(_ thread: NetworkThread, _ multi: UnsafeMutableRawPointer) {
         self.thread = thread
         unsafe self.multi = unsafe multi
     }
-
-    deinit { unsafe idle.forEach { unsafe curl_easy_cleanup($0) } }
 
     /// Carries out commands, performs what can be done without waiting, and waits for more.
     ///
@@ -196,21 +204,18 @@ private final class NetworkTurns {
                 end(reception.exchange, CURLE_ABORTED_BY_CALLBACK)
             }
         }
-        // The look above has taken the signal of commands.
-        guard ready == 0, !thread.hasCommands else { return true }
+        guard ready == 0, thread.mayWait() else { return true }
         unsafe _ = curl_multi_poll(multi, nil, 0, receptions.isEmpty ? 60_000 : 1_000, nil)
         return true
     }
 
     private func start(_ exchange: Exchange) {
-        guard !exchange.hasEnded, let handle = unsafe idle.popLast() ?? curl_easy_init() else {
-            return thread.refuse(exchange)
-        }
-        let reception = unsafe Reception(exchange, handle, thread.configuration, thread.sockets, thread.pool)
+        guard !exchange.hasEnded, let curl = idle.popLast() ?? CurlHandle() else { return thread.refuse(exchange) }
+        let reception = Reception(exchange, curl, thread, known)
         receptions[ObjectIdentifier(exchange)] = reception
         do throws(TransportError) {
             try reception.prepare(thread)
-            guard unsafe curl_multi_add_handle(multi, handle) == CURLM_OK else {
+            guard unsafe curl_multi_add_handle(multi, curl.address) == CURLM_OK else {
                 throw TransportError(.other, "the request to \(exchange.authority) failed: no memory")
             }
         } catch {
@@ -228,7 +233,7 @@ private final class NetworkTurns {
             let result = unsafe resume_curl_message_result(message)
             var found: UnsafeMutableRawPointer?
             unsafe _ = resume_curl_get_pointer(handle, CURLINFO_PRIVATE, &found)
-            if let reception = unsafe Reception.at(found) { end(reception.exchange, result) }
+            if let reception = unsafe CurlHandle.reception(at: found) { end(reception.exchange, result) }
         }
     }
 
@@ -237,9 +242,8 @@ private final class NetworkTurns {
         exchange.queue.noteEnd(of: exchange, on: thread)
         reception.end(result)
         unsafe _ = curl_multi_remove_handle(multi, reception.handle)
+        reception.curl.end()
         // A failed handle keeps its buffer, so that its size cannot be set again.
-        guard result == CURLE_OK, unsafe idle.count < 64 else { return unsafe curl_easy_cleanup(reception.handle) }
-        unsafe curl_easy_reset(reception.handle)
-        unsafe idle.append(reception.handle)
+        if result == CURLE_OK, idle.count < 64 { idle.append(reception.curl) }
     }
 }

@@ -8,9 +8,15 @@ import Synchronization
 /// connection that it is about to use. Floods are looked for by another thread: libcurl's own does not return while
 /// tiny frames arrive.
 final class OpenSockets: Sendable {
+    /// The ports and addresses of a connection, as libcurl writes them.
+    struct Ends: Hashable {
+        let localPort, remotePort: Int32
+        let local, remote: String
+    }
+
     private struct Connection {
-        /// The text of its local and remote address; nil until its first request.
-        var ends: String?
+        /// Its ends; nil until its first request.
+        var ends: Ends?
         var leaf: LeafCertificate?
         /// The exchange that uses it, from its opening on.
         var exchange: Exchange?
@@ -51,11 +57,11 @@ final class OpenSockets: Sendable {
     /// Records which exchange uses a connection.
     ///
     /// - Parameters:
-    ///   - ends: Its local and remote address, as libcurl writes them.
+    ///   - ends: Its ends.
     ///   - leaf: The certificate, if the connection is new.
     ///   - exchange: The exchange.
     /// - Returns: The socket, and the certificate of the connection; nil if there is no such connection.
-    func use(_ ends: String, _ leaf: LeafCertificate?, for exchange: Exchange) -> (
+    func use(_ ends: Ends, _ leaf: LeafCertificate?, for exchange: Exchange) -> (
         socket: Int32, leaf: LeafCertificate?
     )? {
         connections.withLock { connections in

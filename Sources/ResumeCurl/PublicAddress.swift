@@ -1,3 +1,4 @@
+internal import CResumeCurl
 import ResumeFiles
 
 /// Decides which addresses belong to the public Internet.

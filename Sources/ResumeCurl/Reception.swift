@@ -8,7 +8,7 @@ import Synchronization
 @safe
 final class Reception {
     let exchange: Exchange
-    let handle: UnsafeMutableRawPointer
+    let curl: CurlHandle
     let settings: CurlTransport.Configuration
     private let sockets: OpenSockets
     private let pool: PartPool
@@ -24,38 +24,21 @@ final class Reception {
     /// Whether the reader has to read first.
     private var isFull = false
     /// When the transfer went on after a pause, until the next byte.
-    private var resumption: ContinuousClock.Instant?
+    private var resumption: Duration?
     /// The cookies that the exchange began with.
     var cookies: [String] = []
-    /// What libcurl reads until the end of the transfer.
-    var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
-    var address: OpaquePointer?
-    /// The text of the last error.
-    let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init(
-        _ exchange: Exchange, _ handle: UnsafeMutableRawPointer, _ configuration: CurlTransport.Configuration,
-        _ sockets: OpenSockets, _ pool: PartPool
-    ) {
+    init(_ exchange: Exchange, _ curl: CurlHandle, _ thread: NetworkThread, _ known: KnownHead) {
         self.exchange = exchange
-        unsafe self.handle = unsafe handle
-        settings = configuration
-        self.sockets = sockets
-        self.pool = pool
-        unsafe text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        reader = HeadReader(isHead: exchange.request.method == .head, authority: exchange.authority)
+        self.curl = curl
+        settings = thread.configuration
+        sockets = thread.sockets
+        pool = thread.pool
+        reader = HeadReader(isHead: exchange.request.method == .head, authority: exchange.authority, known)
     }
 
-    deinit {
-        unsafe lists.forEach { unsafe curl_slist_free_all($0) }
-        unsafe curl_url_cleanup(address)
-        unsafe text.deallocate()
-    }
-
-    /// The object behind libcurl's pointer.
-    static func at(_ context: UnsafeMutableRawPointer?) -> Reception? {
-        unsafe context.map { unsafe Unmanaged<Reception>.fromOpaque($0).takeUnretainedValue() }
-    }
+    /// libcurl's handle.
+    var handle: UnsafeMutableRawPointer { unsafe curl.address }
 
     /// Whether the head of the response was received.
     var hasHead: Bool { reader.head != nil }
@@ -66,7 +49,9 @@ final class Reception {
 
     /// Refuses an address that the caller does not permit, or opens a socket.
     func open(_ target: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        // libcurl repeats a request on a new connection, through a new tunnel, where one that it used again was dead.
+        // libcurl repeats a request on a new connection, through a new tunnel, where one that it used again was dead. It
+        // counts that for the handle.
+        if isEstablished { curl.isCommon = false }
         (isEstablished, failure) = (false, nil)
         if let permits = settings.permitsAddress {
             let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
@@ -85,7 +70,7 @@ final class Reception {
     }
 
     /// Decides whether a request may be sent on a connection; called for new ones and for those that are used again.
-    func mayRequest(on ends: String) -> Bool {
+    func mayRequest(on ends: OpenSockets.Ends) -> Bool {
         isEstablished = true
         leave()
         // Another address was refused, but this one is permitted.
@@ -124,8 +109,8 @@ final class Reception {
                 try reader.skip(line.count)
                 return true
             }
-            if try reader.read(unsafe Array(line)) { exchange.noteSign() }
-            if reader.isAmbiguous { unsafe _ = resume_curl_set_number(handle, CURLOPT_FORBID_REUSE, 1) }
+            if try unsafe reader.read(line) { exchange.noteSign() }
+            if reader.isAmbiguous { curl.set(CURLOPT_FORBID_REUSE, 1) }
         } catch {
             failure = error
             return false
@@ -199,14 +184,14 @@ final class Reception {
         guard exchange.isPaused else { return }
         exchange.isPaused = false
         // Otherwise nothing was refused that must come now.
-        if !usesAllParts { resumption = .now }
+        if !usesAllParts { resumption = Ticker.now }
         unsafe curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
     /// Whether an HTTP/2 transfer has shown no byte since a pause, as happens in several releases of libcurl.
     var isStuck: Bool {
         guard reader.isMultiplexed, let resumption else { return false }
-        return resumption.duration(to: .now) > .seconds(10)
+        return Ticker.now - resumption > .seconds(10)
     }
 
     /// Ends the exchange.

@@ -9,9 +9,13 @@ package final class Ticker: Sendable {
     /// The precision of the intervals.
     private static let step: Duration = .milliseconds(50)
 
+    private static let start = ContinuousClock.now
+    /// The time since a fixed moment; a type of the system's library is slower to store.
+    package static var now: Duration { start.duration(to: .now) }
+
     private struct Entry {
         let interval: Duration
-        var due: ContinuousClock.Instant
+        var due: Duration
         let body: @Sendable () -> Void
     }
 
@@ -32,7 +36,7 @@ package final class Ticker: Sendable {
     package func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let (number, isFirst) = state.withLock { state in
             state.last &+= 1
-            state.entries[state.last] = Entry(interval: interval, due: .now + interval, body: body)
+            state.entries[state.last] = Entry(interval: interval, due: Self.now + interval, body: body)
             defer { state.isRunning = true }
             return (state.last, !state.isRunning)
         }
@@ -51,7 +55,7 @@ package final class Ticker: Sendable {
     /// - Returns: Whether closures are still registered.
     private func tick() -> Bool {
         let (due, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
-            let now = ContinuousClock.now
+            let now = Self.now
             var due: [@Sendable () -> Void] = []
             for (number, entry) in state.entries where entry.due <= now {
                 state.entries[number]?.due = now + entry.interval

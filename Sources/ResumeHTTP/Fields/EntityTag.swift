@@ -60,7 +60,8 @@ package struct EntityTag: Sendable, Hashable {
 
     /// The bytes to send.
     package var bytes: [UInt8] {
-        rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+        if rawValue.utf8.allSatisfy({ $0 < 0x80 }) { return Array(rawValue.utf8) }
+        return rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     }
 
     /// Whether it is the same tag in another form: weak, without quotation marks, or with a suffix such as `-gzip`.

@@ -14,7 +14,14 @@ extension HTTPFields {
     }
 
     /// Returns the text of a field that may occur only once; nil also if it is not UTF-8.
-    func text(_ name: HTTPField.Name?) -> String? { single(name).flatMap { String(validating: $0, as: UTF8.self) } }
+    func text(_ name: HTTPField.Name?) -> String? {
+        guard let name, case let values = self[values: name], let value = values.first else { return nil }
+        let bytes = value.utf8
+        // Almost always it is ASCII on one line, without spaces around it.
+        guard values.count == 1, bytes.allSatisfy({ $0 < 0x80 }), bytes.first ?? 0x21 > 0x20, bytes.last ?? 0x21 > 0x20
+        else { return single(name).flatMap { String(validating: $0, as: UTF8.self) } }
+        return value
+    }
 
     /// Returns the date of a field; nil if it is absent or malformed.
     func date(_ name: HTTPField.Name) -> HTTPDate? { text(name).flatMap { HTTPDate($0) } }

@@ -2,17 +2,19 @@
 package enum Hexadecimal {
     /// Returns two lower-case digits for each byte.
     package static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        append(bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
+        String(decoding: digits(bytes), as: UTF8.self)
     }
 
     /// Appends two lower-case digits for each byte.
-    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
-        text.reserveCapacity(text.count + 2 * bytes.count)
-        for byte in bytes {
-            text.append(character(byte >> 4))
-            text.append(character(byte & 15))
+    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) { text += digits(bytes) }
+
+    private static func digits(_ bytes: [UInt8]) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: 2 * bytes.count) { digits, count in
+            for byte in bytes {
+                unsafe digits[count] = character(byte >> 4)
+                unsafe digits[count + 1] = character(byte & 15)
+                count += 2
+            }
         }
     }
 

@@ -9,6 +9,7 @@ struct SuggestedFilename: Sendable, Hashable {
     ///
     /// `filename*` is preferred to `filename`.
     init?(in fields: HTTPFields) {
+        guard fields.contains(.contentDisposition) else { return nil }
         let parameters = fields.parameters(.contentDisposition)
         let extended = parameters.first { $0.name == "filename*" }.flatMap { Self.decoded($0.value) }
         let plain = parameters.first { $0.name == "filename" }?.value

@@ -17,6 +17,7 @@ package struct RequestIdentity: Sendable {
     private let fields: [(name: String, value: [UInt8])]
     /// The names of fields that are sent to the origin of the URL only.
     private let secretNames: Set<String>
+    private static let credentials = Set(Redirection.credentials.map(\.canonicalName))
 
     /// Creates an identity.
     ///
@@ -25,9 +26,8 @@ package struct RequestIdentity: Sendable {
     ///   - fields: The caller's fields. Fields that the plan sets are ignored, except a caller's own `Accept-Encoding`.
     ///   - secret: The names of fields that are sent to the origin of the URL only, besides the well-known ones.
     package init(_ url: DownloadURL, _ fields: HTTPFields, secret: Set<HTTPField.Name> = []) {
-        secretNames = Set(Redirection.credentials.union(secret).map(\.canonicalName))
-        let user = url.userInfo.map { "\($0)@" } ?? ""
-        let start = "\(url.scheme)://\(user)\(url.authority)"
+        secretNames = secret.isEmpty ? Self.credentials : Self.credentials.union(secret.map(\.canonicalName))
+        let start = url.userInfo.map { "\(url.scheme)://\($0)@\(url.authority)" } ?? url.origin
         self.url = Self.digest((start + url.requestTarget).utf8)
         let target = url.unsignedTarget
         unsigned = target == url.requestTarget ? self.url : Self.digest((start + target).utf8)
@@ -36,7 +36,7 @@ package struct RequestIdentity: Sendable {
         let own = fields.filter { field in
             // The plan's default value is not the caller's choice.
             field.name == .acceptEncoding
-                ? field.value.filter { $0 != " " }.lowercased() != "identity"
+                ? field.value != "identity" && field.value.filter { $0 != " " }.lowercased() != "identity"
                 : !Plan.ownedFieldNames.contains(field.name)
         }
         self.fields = own.enumerated().map { ($0.offset, $0.element.name.canonicalName, $0.element.value) }

@@ -11,20 +11,19 @@ extension DownloadURL {
         while end < bytes.count, isOfHost(bytes[end]) { end += 1 }
         let name = bytes[start..<end]
         let label = name.lastIndex(of: dot).map { $0 + 1 } ?? start
-        guard
-            (1...63).contains(name.count),
-            label < end,
-            !isDigit(bytes[label]) || isAddress(name)
-        else { return nil }
-        var port: Int?
+        guard (1...63).contains(name.count), label < end, !isDigit(bytes[label]) || isAddress(name) else { return nil }
+        let defaultPort = isSecure ? 443 : 80
+        var port = defaultPort
         if end < bytes.count, bytes[end] == UInt8(ascii: ":") {
             var number = 0
             end += 1
+            // A zero before the port is removed, as is the default port.
+            guard end < bytes.count, bytes[end] != 0x30 else { return nil }
             while end < bytes.count, isDigit(bytes[end]), number < 65536 {
                 number = number * 10 + Int(bytes[end] - 0x30)
                 end += 1
             }
-            guard (1..<65536).contains(number) else { return nil }
+            guard (1..<65536).contains(number), number != defaultPort else { return nil }
             port = number
         }
         guard end < bytes.count, bytes[end] == slash else { return nil }
@@ -33,9 +32,15 @@ extension DownloadURL {
             guard isOfPath(bytes[index]) else { return nil }
             if bytes[index] == dot, bytes[index - 1] == slash { return nil }
         }
-        self.init(
-            scheme: isSecure ? "https" : "http", host: String(decoding: name, as: UTF8.self), port: port, userInfo: nil,
-            requestTarget: String(decoding: path, as: UTF8.self))
+        scheme = isSecure ? "https" : "http"
+        host = String(decoding: name, as: UTF8.self)
+        self.port = port
+        authority = String(decoding: bytes[start..<end], as: UTF8.self)
+        userInfo = nil
+        requestTarget = String(decoding: path, as: UTF8.self)
+        isPlainPath = Self.hasNoToken(path)
+        origin = String(decoding: bytes[..<end], as: UTF8.self)
+        absoluteString = text
     }
 }
 

@@ -55,8 +55,12 @@ extension DownloadURL {
 
     /// Whether a target is only a path without parameters, percent encodings and tokens.
     static func isPlainPath(_ target: String) -> Bool {
-        !target.utf8.contains { "?;=%:".utf8.contains($0) }
-            && !target.utf8.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
+        !target.utf8.contains { "?;=%:".utf8.contains($0) } && hasNoToken(Array(target.utf8)[...])
+    }
+
+    /// Whether no segment of a path is a token.
+    static func hasNoToken(_ path: ArraySlice<UInt8>) -> Bool {
+        !path.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
     }
 
     private func redacted(abbreviates: Bool = false, isValue: Bool = false) -> String {

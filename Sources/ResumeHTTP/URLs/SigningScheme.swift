@@ -43,6 +43,7 @@ struct SigningScheme {
 extension DownloadURL {
     /// Path and query without the parameters of a scheme that signs the path.
     package var unsignedTarget: String {
+        if isPlainPath { return requestTarget }
         let path = requestTarget.prefix { $0 != "?" }
         guard path.endIndex < requestTarget.endIndex else { return requestTarget }
         let parameters = SecretParameter.parameters(
@@ -57,5 +58,5 @@ extension DownloadURL {
     package var isOnlySigned: Bool { userInfo == nil && unsignedTarget == redactedTarget }
 
     /// Origin and path without secrets, as an address of what a response came from.
-    package var address: String { origin + redactedTarget.prefix { $0 != "?" } }
+    package var address: String { isPlainPath ? absoluteString : origin + redactedTarget.prefix { $0 != "?" } }
 }
