@@ -121,7 +121,7 @@ struct KillPointTests {
             try await transfer.checkpoint()
             if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
             try await transfer.write(Array(content[60_000...]))
-            _ = try await transfer.endBody(.whole, isDelivered: true)
+            _ = try await transfer.finishBody(.whole)
             try await transfer.deliver(to: KillPointTests.destination(in: path, replaces: true))
         }
         let store = try await DownloadStore.open(at: folder["store"])

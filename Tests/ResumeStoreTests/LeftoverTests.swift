@@ -30,7 +30,7 @@ struct LeftoverTests {
         _ = try await transfer.receive(head, to: plan)
         try await transfer.write(Array(server(length).content[body]))
         // As in the engine: a small complete file is not recorded as complete first.
-        _ = try await transfer.endBody(.whole, isDelivered: true)
+        _ = try await transfer.finishBody(.whole)
         if let point = KillPoint(rawValue: point) { KillPoint.arm(point) }
         try await transfer.deliver(to: destination)
     }

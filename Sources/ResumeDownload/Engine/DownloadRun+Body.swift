@@ -66,7 +66,7 @@ extension DownloadRun {
             return .body(received: 0, failure: ResponseFailure(.contentDigestMismatch))
         }
         do {
-            _ = try await transfer.endBody(ended.ending, isDelivered: true)
+            _ = try await transfer.finishBody(ended.ending)
         } catch let outcome as RequestOutcome {
             // The body was given up: what it continued goes on, or what it was to replace.
             wentBack(to: start > 0 ? reused : await transfer.receivedBytes)

@@ -105,15 +105,11 @@ struct SmallDownload {
     }
 
     private func file(for response: FetchResponse<any ResponseBody>) -> SmallFile? {
-        var policy = request.policy
-        policy.url = request.url
-        let fetch = SmallFetch(policy, digest: request.digest, maximum: request.maximumLength, at: .zero)
-        var context = AnswerContext(sender: response.url, url: request.url)
-        context.delivered = request.deliveredFile?.representation
-        context.day = WallClock.day
-        return fetch.body(of: response.head, in: context, at: ContinuousClock.now - begin).flatMap {
-            SmallFile(of: key, for: $0, in: store)
-        }
+        let fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength, at: .zero)
+        let body = fetch.body(
+            of: response.head, from: response.url, unlike: request.deliveredFile?.representation,
+            at: ContinuousClock.now - begin)
+        return body.flatMap { SmallFile(of: key, for: $0, in: store) }
     }
 
     /// Receives a body.

@@ -20,34 +20,45 @@ package struct SmallFetch: Sendable {
         package let digests: [HTTPDigest]
     }
 
-    /// When it began.
-    package let begin: Duration
-    /// The digest that the caller names; nil for none.
-    private let digest: HTTPDigest?
-    private let policy: ResumePolicy
+    private let begin: Duration
+    private var policy: ResumePolicy
     private let limit: Int64
 
     /// Begins.
     ///
     /// - Parameters:
+    ///   - url: The requested URL.
     ///   - policy: The conditions for resuming.
-    ///   - digest: The digest that the caller names; nil for none.
     ///   - maximum: The greatest length that the caller permits; nil for any.
     ///   - now: The time.
-    package init(_ policy: ResumePolicy, digest: HTTPDigest?, maximum: Int64?, at now: Duration) {
-        (self.policy, self.digest, begin) = (policy, digest, now)
+    package init(of url: DownloadURL, _ policy: ResumePolicy, maximum: Int64?, at now: Duration) {
+        (self.policy, begin) = (policy, now)
+        self.policy.url = url
         limit = min(maximum ?? .max, Self.longest)
     }
 
+    /// Whether it has taken too long.
+    package func isLate(at now: Duration) -> Bool { now - begin >= Self.patience }
+
     /// Returns the body that follows a head; nil if the response is handed over.
-    package func body(of head: HTTPResponse, in context: AnswerContext, at now: Duration) -> Body? {
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - sender: The URL that it came from; nil for the requested one.
+    ///   - delivered: The file that was delivered earlier; nil if there is none.
+    ///   - now: The time.
+    package func body(
+        of head: HTTPResponse, from sender: DownloadURL?, unlike delivered: Representation? = nil, at now: Duration
+    ) -> Body? {
+        var context = AnswerContext(sender: sender, url: policy.url)
+        context.delivered = delivered
         let nothing = HeldPartial(representation: nil, length: 0)
-        guard now - begin < Self.patience, head.status == .ok,
+        guard !isLate(at: now), head.status == .ok,
             case .startOver(let representation, let reason) = Verdict(
                 for: head, to: .whole(reason: nil), held: nothing, policy: policy, in: context),
             representation.contentCoding == nil, let length = representation.completeLength, (0...limit).contains(length)
         else { return nil }
-        let announced = digest ?? HTTPDigest(field: representation.reprDigest)
+        let announced = policy.digest ?? HTTPDigest(field: representation.reprDigest)
         return Body(
             representation: representation, reason: reason, length: length,
             digests: [announced, HTTPDigest(contentDigestIn: head.headerFields)].compactMap(\.self))

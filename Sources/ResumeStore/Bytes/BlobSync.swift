@@ -199,21 +199,6 @@ final class BlobSync: Sendable {
         (state.withLock { $0.subject }, ledger.withLock { $0.beginFlush() })
     }
 
-    /// Flushes the blob without recording it, for bytes that are about to leave the store.
-    func synchronizeData() async throws {
-        guard let subject = state.withLock({ $0.subject }) else { return }
-        try await synchronizeData(subject)
-    }
-
-    /// Records that a blob without a row could not be flushed.
-    ///
-    /// - Returns: The error that all later calls throw.
-    func fail(with error: SystemError) -> StoreError {
-        let failure = StoreError(wrapping: error)
-        state.withLock { $0.failure = failure }
-        return failure
-    }
-
     /// Flushes a blob; if that fails, discards the bytes since the last successful flush.
     private func synchronizeData(_ subject: Subject) async throws {
         do {

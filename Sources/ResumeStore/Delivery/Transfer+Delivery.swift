@@ -27,13 +27,6 @@ extension Transfer {
         return status
     }
 
-    /// Whether all bytes are received and are so few that they may be lost with the process.
-    ///
-    /// Nothing is recorded between its last byte and its delivery, which removes the row.
-    var isBrief: Bool {
-        isComplete && held <= PartLedger.unrecordedLimit && entry.chunks.count == 1 && segments.isEmpty
-    }
-
     /// Delivers a complete download: the file appears complete under its final name, or not at all.
     ///
     /// The order is: sync the bytes, mark the row as complete, create a hard link (or a copy) beside the destination,
@@ -83,21 +76,7 @@ extension Transfer {
             try departure.announce(departure.text(status), connection)
         }
         var announced: FileStatus?
-        // A delivery that replaces nothing must recognize its own file under that name after a crash, and bytes of a
-        // partial row do not count once its blob is also the user's file.
-        let isUnrecorded =
-            isBrief && !isShared && (destination.replaces || destination.isRecorded) && main.recorded == 0
-        if isUnrecorded {
-            try await sync.finish()
-            try await sync.synchronizeData()
-            if isRowUnsynced {
-                // The row tells what may exist beside the destination.
-                try await set("used_at", to: WallClock.milliseconds, durability: .power)
-                isRowUnsynced = false
-            }
-        }
-        // Meanwhile, a commit that had begun before may have recorded them.
-        if !isUnrecorded || main.recorded > 0, entry.state != .complete || entry.held.length != held {
+        if entry.state != .complete || entry.held.length != held {
             announced = try await seal(announcing: isShared || !destination.isRecorded ? nil : announce)
         }
         guard let blob = self.file, let name = entry.blobName else {

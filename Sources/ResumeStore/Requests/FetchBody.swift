@@ -70,7 +70,7 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             return try store.freeKey(name)
         }
         guard let key else { return nil }
-        let begin = store.configuration.clock.now()
+        let fetch = SmallFetch(of: caller.url, caller.policy, maximum: limit, at: store.configuration.clock.now())
         let response: Response
         do {
             response = try await send(Plan.whole(reason: nil).fields).begun
@@ -79,14 +79,10 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             return nil
         }
         first = .success(response)
-        let fetch = SmallFetch(caller.policy, digest: caller.policy.digest, maximum: limit, at: begin)
-        var context = AnswerContext(sender: response.url, url: caller.url)
-        context.day = WallClock.day
-        let now = store.configuration.clock.now()
-        guard let body = fetch.body(of: response.head, in: context, at: now),
+        guard let body = fetch.body(of: response.head, from: response.url, at: store.configuration.clock.now()),
             let file = await queue.perform({ SmallFile(of: key, for: body, in: store) })
         else { return nil }
-        guard await receive(response.body, into: file, since: begin) else { return nil }
+        guard await receive(response.body, into: file, of: fetch) else { return nil }
         let origin = SmallOrigin(caller.identity, at: caller.url, from: response.url, response.trust, in: store)
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: caller.policy.digest)
         if let destination {
@@ -107,14 +103,13 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
     /// Receives a body, which begins again for the ordinary way.
     ///
     /// - Returns: Whether it is complete.
-    private func receive(_ body: FetchBody<Parts>, into file: SmallFile, since begin: Duration) async -> Bool {
+    private func receive(_ body: FetchBody<Parts>, into file: SmallFile, of fetch: SmallFetch) async -> Bool {
         var failure: (any Error)?
         do {
             while let part = try await body.next() {
                 let goesOn = await queue.perform { unsafe file.append(part.span.bytes) }
                 onProgress?(file.length, file.body.length)
-                let isLate = store.configuration.clock.now() - begin >= SmallFetch.patience
-                guard goesOn, !isLate, file.length < file.body.length else { break }
+                guard goesOn, !fetch.isLate(at: store.configuration.clock.now()), file.length < file.body.length else { break }
             }
         } catch {
             failure = error

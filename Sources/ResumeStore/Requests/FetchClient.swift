@@ -46,7 +46,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
         }
         // If the task is cancelled, an AsyncStream ends without an error before the body does.
         let isCut = failure != nil || Task.isCancelled
-        _ = try await transfer.endBody(isCut ? .cut : .whole, isDelivered: false)
+        _ = try await transfer.finishBody(isCut ? .cut : .whole)
         if let error = failure as? StoreError, error.code != .surplusBytes { throw error }
         if let error = failure as? DownloadError { throw error }
         return .body(received: max(await transfer.partial.length - start, 0), failure: failure)

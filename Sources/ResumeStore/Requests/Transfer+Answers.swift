@@ -14,7 +14,7 @@ extension Transfer {
     /// - Throws: ``StoreError``
     public func endBody(_ ending: BodyEnding) async throws -> Bool {
         do {
-            return try await endBody(ending, isDelivered: false)
+            return try await finishBody(ending)
         } catch is RequestOutcome {
             // The body was too short to be believed.
             return false

@@ -25,15 +25,14 @@ extension Transfer {
         }
         guard let claimed else { throw StoreError.superseded }
         self.entry = claimed.entry
-        own(claimed.lease, isUnsynced: true)
+        own(claimed.lease)
         begin(with: nil)
         onClaim.take()?(self)
     }
 
     /// Continues with a row that was created.
-    func own(_ lease: Lease, isUnsynced: Bool) {
+    func own(_ lease: Lease) {
         self.lease = lease
         isClaimed = true
-        isRowUnsynced = isUnsynced
     }
 }

@@ -15,13 +15,10 @@ extension Transfer {
 
     /// Implements ``endBody(_:)``.
     ///
-    /// - Parameters:
-    ///   - ending: How the body ended.
-    ///   - isDelivered: Whether the file is delivered next. A file so short that it may be lost with the process is
-    ///     then not recorded first.
+    /// - Parameter ending: How the body ended.
     /// - Returns: Whether every byte is stored now.
     /// - Throws: ``StoreError``; an error of the request loop if the file is so short that the response is not believed.
-    package func endBody(_ ending: BodyEnding, isDelivered: Bool) async throws -> Bool {
+    package func finishBody(_ ending: BodyEnding) async throws -> Bool {
         try requireOpen()
         let isAtBorder = main.isAtBorder
         main.bodyEnded()
@@ -32,12 +29,7 @@ extension Transfer {
             try await learnLength(length)
         }
         if body?.hasComparedHeld == true { try await grantAccess() }
-        if isDelivered, isBrief {
-            // The delivery removes the row.
-            try main.recordIfDue()
-        } else {
-            try checkpoint()
-        }
+        try checkpoint()
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
             try await goOnAtEnd()
         }

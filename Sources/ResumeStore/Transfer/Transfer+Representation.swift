@@ -142,13 +142,11 @@ extension Transfer {
     }
 
     /// Records a value in the entry's row, if there is one.
-    func set(
-        _ column: String, to value: (any SQLiteBindable)?, durability: Connection.CommitDurability = .process
-    ) async throws {
+    func set(_ column: String, to value: (any SQLiteBindable)?) async throws {
         guard isClaimed else { return }
         let id = entry.id
         let generation = entry.generation
-        try await disk?.write(durability: durability) { connection in
+        try await disk?.write { connection in
             _ = try connection.run(
                 "UPDATE download SET \(column) = ? WHERE id = ? AND generation = ?", value, id, generation)
         }
@@ -231,9 +229,7 @@ extension Transfer {
             }
             KillPoint.reached(committed)
             try withExtendedLifetime(creation) { try take(begun.entry) }
-            if let lease {
-                own(lease, isUnsynced: ranges.isEmpty)
-            }
+            if let lease { own(lease) }
             begin(with: creation.file)
             onClaim.take()?(self)
             // No row names it any more, so the collector finds what cannot be removed now.

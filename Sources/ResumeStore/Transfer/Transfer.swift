@@ -23,8 +23,6 @@ public actor Transfer {
     var keyLease: Lease?
     /// Whether there is a row, or none is needed because the store is in memory.
     var isClaimed: Bool
-    /// Whether the row may be lost in a power loss.
-    var isRowUnsynced = false
     /// Called when a row has been created.
     var onClaim: (@Sendable (isolated Transfer) -> Void)?
     private nonisolated let executor: QueueExecutor

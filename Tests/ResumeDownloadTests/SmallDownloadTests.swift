@@ -1,0 +1,147 @@
+import Foundation
+import HTTPTypes
+import OriginServer
+import ResumeDownload
+import ResumeHTTP
+import ResumeStore
+import Scenarios
+import Synchronization
+import TestSupport
+import Testing
+
+/// Downloads of which the store holds nothing: a row is created only for those that need one.
+@Suite(
+    .timeLimit(.minutes(5)),
+    .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs files without names"))
+struct SmallDownloadTests {
+    /// The number of rows that were ever created.
+    private static func rows(_ origin: Origin) async throws -> Int {
+        let sql = "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'download'"
+        let output = try await Shell.run("sqlite3", origin.folder["store/store.sqlite"], sql)
+        return try #require(Int(output.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    private static func expectWhole(_ origin: Origin, requests: Int = 1, of resource: Resource = .old) throws {
+        #expect(try Files.bytes(origin.folder["out"]) == resource.content.bytes(in: resource.content.all))
+        #expect(origin.server.requests.count == requests)
+    }
+
+    @Test("A small file needs no row, and its events are those of any other file")
+    func plain() async throws {
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let events = Mutex<[DownloadEvent]>([])
+            let result = try await origin.get({ _ in }, onEvent: { event in events.withLock { $0.append(event) } })
+            try Self.expectWhole(origin)
+            #expect(try await Self.rows(origin) == 0)
+            let length = Resource.old.content.length
+            #expect(
+                events.withLock { $0 } == [
+                    .started(totalBytes: length), .progress(receivedBytes: length, totalBytes: length),
+                    .finished(result),
+                ])
+            #expect(result.fetchedBytes == length && result.reusedBytes == 0)
+            #expect(try await origin.store.events().map(\.kind) == [.started, .delivered])
+        }
+    }
+
+    @Test(
+        "A response that comes late, or whose body takes long, goes on with a row, and is requested once",
+        arguments: [0, 1, 60_000] as [Int64])
+    func slow(place: Int64) async throws {
+        let goOn = Flag()
+        let handler: Origin.Handler = { request in
+            if place == 0 { Thread.sleep(forTimeInterval: 0.4) }
+            return .file(.old, for: request, pausingAt: place, for: place == 0 ? nil : .wait(until: { goOn.isSet }))
+        }
+        try await Origin.with(handler) { origin in
+            async let result = origin.get()
+            if place > 0 {
+                // What has arrived survives the process while the server says nothing.
+                try await wait(for: "the row") { try await origin.store.entries().first?.receivedBytes == place }
+            }
+            goOn.set()
+            #expect(try await result.totalBytes == Resource.old.content.length)
+            try Self.expectWhole(origin)
+            #expect(try await Self.rows(origin) == 1)
+        }
+    }
+
+    @Test("A body that is cut goes on with a range after what was received")
+    func cut() async throws {
+        let length: Int64 = 60_000
+        let requests = Atomic(0)
+        try await Origin.with({ request in
+            let isFirst = requests.add(1, ordering: .relaxed).oldValue == 0
+            return .file(.old, for: request, cutAfter: isFirst ? length : nil)
+        }) { origin in
+            let result = try await origin.get()
+            try Self.expectWhole(origin, requests: 2)
+            #expect(origin.server.requests.last?.fields("Range") == ["bytes=\(length - ResumePolicy.defaultOverlap)-"])
+            #expect(result.fetchedBytes == Resource.old.content.length + ResumePolicy.defaultOverlap)
+        }
+    }
+
+    @Test("What is not a small file with a known length needs a row", arguments: [0, 1])
+    func others(kind: Int) async throws {
+        var resource = Resource.old
+        if kind == 0 { resource.content = Content(length: SmallFetch.longest + 1, seed: 3) }
+        if kind == 1 { resource.framing = .chunked(size: 5000) }
+        let served = resource
+        try await Origin.with({ .file(served, for: $0) }) { origin in
+            _ = try await origin.get()
+            try Self.expectWhole(origin, of: served)
+            #expect(try await Self.rows(origin) == 1)
+        }
+    }
+
+    @Test("A file with another digest is judged like any other, and kept", arguments: [true, false])
+    func digest(isRight: Bool) async throws {
+        try await Origin.with({ .file(.old, for: $0) }) { origin in
+            let digest = HTTPDigest(.sha256, of: isRight ? Resource.old.content.bytes(in: Resource.old.content.all) : [1])
+            if isRight {
+                let result = try await origin.get { $0.digest = digest }
+                #expect(result.digest == digest)
+                #expect(try await Self.rows(origin) == 0)
+            } else {
+                let error = await origin.failure { $0.digest = digest }
+                #expect(error?.code == .digestMismatch)
+                #expect(try await origin.store.entries().map(\.receivedBytes) == [Resource.old.content.length])
+            }
+        }
+    }
+
+    @Test("Several downloads of one file fetch it once")
+    func several() async throws {
+        let goOn = Flag()
+        try await Origin.with({ .file(.old, for: $0, pausingAt: 1, for: .wait(until: { goOn.isSet })) }) { origin in
+            try await withThrowingTaskGroup { group in
+                for number in 1...4 {
+                    group.addTask {
+                        try await Engine.get(origin.url, to: origin.folder["\(number)"], store: origin.store)
+                    }
+                }
+                try await wait(for: "the request") { origin.server.requests.count == 1 }
+                goOn.set()
+                try await group.waitForAll()
+            }
+            #expect(origin.server.requests.count == 1)
+            for number in 1...4 {
+                #expect(try Files.bytes(origin.folder["\(number)"]) == Resource.old.content.bytes(in: Resource.old.content.all))
+            }
+            #expect(try await origin.store.entries().isEmpty)
+        }
+    }
+
+    @Test("A cancelled download leaves nothing at the destination, and no lock")
+    func cancelled() async throws {
+        try await Origin.with({ .file(.old, for: $0, pausingAt: 1, for: .hold) }) { origin in
+            let task = Task { try await origin.get() }
+            try await wait(for: "the request") { origin.server.requests.count == 1 }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(!Files.exists(origin.folder["out"]))
+            let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:], waits: false)
+            try await transfer.close()
+        }
+    }
+}
