@@ -163,8 +163,8 @@ let package = Package(
         .target(
             name: "ResumeCommands",
             dependencies: [
-                "ResumeCurl", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeStore",
-                arguments, httpTypes,
+                "ResumeCurl", "ResumeDownload", "ResumeFiles", "ResumeHTTP", "ResumeMaintenance", "ResumeSQLite",
+                "ResumeStore", arguments, httpTypes,
             ],
             resources: [
                 .embedInCode("Completion/completion.bash"), .embedInCode("Completion/completion.fish"),

@@ -34,8 +34,9 @@ static struct flock one_byte(int kind, int64_t byte) {
     return request;
 }
 
-int resume_files_lock_byte(int descriptor, int kind, int64_t byte) {
-    struct flock request = one_byte(kind, byte);
+int resume_files_lock_bytes(int descriptor, int kind, int64_t first, int64_t count) {
+    struct flock request = one_byte(kind, first);
+    request.l_len = (off_t)count;
     return fcntl(descriptor, F_OFD_SETLK, &request);
 }
 

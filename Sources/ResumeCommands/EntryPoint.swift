@@ -9,6 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 import ResumeFiles
+import ResumeSQLite
 import Synchronization
 
 /// Runs the program; called by `main` in C.
@@ -24,6 +25,7 @@ package func runProgram(
     openStandardStreams()
     Signals.hold()
     OpenFileLimit.raise()
+    SQLiteLibrary.countNoMemory()
     let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
     let words: [String]
     do {

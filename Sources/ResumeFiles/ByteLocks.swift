@@ -18,11 +18,11 @@ package final class ByteLocks: Sendable {
         if !ForkedChild.isCurrent { _ = resume_files_unlock_all(file.descriptor) }
     }
 
-    /// Tries to lock a byte; returns false if another process or instance has locked it.
-    package func tryLock(_ byte: Int64, exclusively: Bool = true) throws(SystemError) -> Bool {
+    /// Tries to lock a byte, and those that follow it; returns false if another process or instance has locked one.
+    package func tryLock(_ byte: Int64, count: Int64 = 1, exclusively: Bool = true) throws(SystemError) -> Bool {
         let kind = Int32(exclusively ? F_WRLCK : F_RDLCK)
         do {
-            try SystemError.check("lock", file.path) { resume_files_lock_byte(file.descriptor, kind, byte) }
+            try SystemError.check("lock", file.path) { resume_files_lock_bytes(file.descriptor, kind, byte, count) }
             return true
         } catch let error where error.number == EAGAIN || error.number == EACCES {
             return false
@@ -32,7 +32,7 @@ package final class ByteLocks: Sendable {
     /// Unlocks a byte.
     package func unlock(_ byte: Int64) {
         // This fails only if the descriptor is closed, and then the lock is released as well.
-        _ = resume_files_lock_byte(file.descriptor, Int32(F_UNLCK), byte)
+        _ = resume_files_lock_bytes(file.descriptor, Int32(F_UNLCK), byte, 1)
     }
 
     /// Returns whether another process or instance has a shared or exclusive lock on a byte.

@@ -119,16 +119,24 @@ package struct Connection: ~Copyable {
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil), sql: sql)
     }
 
+    /// How a statement begins that is prepared without the CHECK constraints, and must not be able to break one.
+    ///
+    /// An `IN` in a constraint may cost more than the rest of the statement.
+    package static let unchecked = "/* unchecked */"
+
     /// Runs a statement to completion and returns the number of changed rows.
     @discardableResult
     package borrowing func run(_ sql: String, _ values: (any SQLiteBindable)?...) throws(SQLiteError) -> Int {
-        try run(sql, values)
+        try run(bound(sql, values))
     }
 
     /// Runs a statement whose values are in an array.
     @discardableResult
     package borrowing func run(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> Int {
-        let statement = try bound(sql, values)
+        try run(bound(sql, values))
+    }
+
+    private borrowing func run(_ statement: StatementCache.Box) throws(SQLiteError) -> Int {
         defer { statement.value.reset() }
         while try statement.value.step() {}
         return Int(unsafe sqlite3_changes64(handle))
@@ -137,17 +145,25 @@ package struct Connection: ~Copyable {
     /// Inserts rows, many with each statement.
     ///
     /// - Parameters:
-    ///   - table: The table and its columns, as in `event (key, at)`.
+    ///   - start: The statement up to its values, as in `INSERT INTO event (key, at)`.
+    ///   - row: The values of a row, as in `(?, 0)`.
     ///   - rows: The values of each row.
-    /// - Throws: ``SQLiteError``
-    package borrowing func insert(into table: String, _ rows: [SQLiteValues]) throws(SQLiteError) {
+    ///   - end: The rest of the statement, for conflicts.
+    ///   - body: Called after each statement with its rows, and the number of changed ones.
+    /// - Throws: ``SQLiteError``; the error of `body`.
+    package borrowing func insert(
+        _ start: String, _ row: String, _ rows: [[SQLiteValue]], ending end: String = "",
+        body: (Range<Int>, Int) throws -> Void = { _, _ in }
+    ) throws {
         var rest = rows[...]
-        while let first = rest.first {
-            let part = rest.prefix(rest.count >= 32 ? 32 : 1)
-            rest = rest.dropFirst(part.count)
-            let row = "(?\(String(repeating: ", ?", count: first.count - 1)))"
-            let values = "\(row)\(String(repeating: ", \(row)", count: part.count - 1))"
-            try run("INSERT INTO \(table) VALUES \(values)", part.flatMap(\.self))
+        // Few numbers, since each is another statement.
+        for size in [64, 16, 4, 1] {
+            while rest.count >= size {
+                let part = rest.prefix(size)
+                rest = rest.dropFirst(size)
+                let values = Array(repeating: row, count: size).joined(separator: ", ")
+                try body(part.indices, try run(bound("\(start) VALUES \(values) \(end)", rows: part)))
+            }
         }
     }
 
@@ -181,15 +197,9 @@ package struct Connection: ~Copyable {
     package borrowing func first<Result>(
         _ sql: String, _ values: (any SQLiteBindable)?..., body: (borrowing Row) throws -> Result?
     ) throws -> Result? {
-        try first(sql, values, body: body)
-    }
-
-    private borrowing func first<Result>(
-        _ sql: String, _ values: SQLiteValues, body: (borrowing Row) throws -> Result?
-    ) throws -> Result? {
         let statement = try bound(sql, values)
         defer { statement.value.reset() }
-        return try statement.value.step() ? try body(statement.value.row) : nil
+        return try statement.value.step() ? body(statement.value.row) : nil
     }
 
     /// Returns the integer in the first column of the first row, for pragmas and counts.
@@ -204,13 +214,19 @@ package struct Connection: ~Copyable {
 
     /// Returns the text in the first column of the first row.
     package borrowing func text(_ sql: String, _ values: (any SQLiteBindable)?...) throws -> String? {
-        try first(sql, values) { $0.text(0) }
+        try rows(sql, values) { $0.text(0) }.first
+    }
+
+    private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> StatementCache.Box {
+        try bound(sql, rows: [values.map { $0?.sqlite ?? .null }])
     }
 
     /// Returns a prepared statement with values; the caller resets it.
-    private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> StatementCache.Box {
+    private borrowing func bound(
+        _ sql: String, rows: ArraySlice<[SQLiteValue]>
+    ) throws(SQLiteError) -> StatementCache.Box {
         let statement = try unsafe statements.statement(sql, on: handle)
-        try statement.value.bind(values)
+        try statement.value.bind(rows)
         return statement
     }
 
@@ -241,12 +257,18 @@ private final class StatementCache {
         init(_ value: consuming Statement) { self.value = value }
     }
 
-    private var boxes: [String: Box] = [:]
+    /// A text whose hash is that of its length: the texts are few and long, and most have another length.
+    private struct Key: Hashable {
+        let sql: String
+        func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
+    }
+
+    private var boxes: [Key: Box] = [:]
 
     func statement(_ sql: String, on connection: OpaquePointer) throws(SQLiteError) -> Box {
-        if let box = boxes[sql] { return box }
+        if let box = boxes[Key(sql: sql)] { return box }
         let box = unsafe Box(try Statement(preparing: sql, on: connection))
-        boxes[sql] = box
+        boxes[Key(sql: sql)] = box
         return box
     }
 

@@ -60,11 +60,3 @@ extension ResultCode {
     /// The code `SQLITE_NOTADB`.
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 }
-
-extension ResultCode: CustomStringConvertible {
-    /// SQLite's description of the code, with its number.
-    package var description: String {
-        guard let text = unsafe sqlite3_errstr(rawValue) else { return "result code \(rawValue)" }
-        return unsafe "\(String(cString: text)) (\(rawValue))"
-    }
-}

@@ -12,6 +12,11 @@ package enum SQLiteLibrary {
         Int(sqlite3_libversion_number())
     }
 
+    /// Makes SQLite count no memory, for which it would lock a mutex at each allocation.
+    ///
+    /// It concerns the whole process, so only a program may call it, and before it opens a connection.
+    package static func countNoMemory() { _ = resume_sqlite3_config_memory_statistics(0) }
+
     /// The oldest version that has all features used here (`STRICT` tables).
     package static let oldestSupported = 3_037_000
 

@@ -53,6 +53,11 @@ struct Statement: ~Copyable {
     private let sql: String
 
     init(preparing sql: String, on connection: OpaquePointer) throws(SQLiteError) {
+        let pragma = "PRAGMA ignore_check_constraints ="
+        let isUnchecked = sql.hasPrefix(Connection.unchecked)
+        // In effect as soon as it is prepared. To run it would make SQLite prepare all statements again.
+        if isUnchecked { _ = try unsafe Statement(preparing: "\(pragma) ON", on: connection) }
+        defer { if isUnchecked { _ = try? unsafe Statement(preparing: "\(pragma) OFF", on: connection) } }
         var handle: OpaquePointer?
         let code = unsafe sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
         guard code == SQLITE_OK, let handle = unsafe handle else {
@@ -67,36 +72,35 @@ struct Statement: ~Copyable {
     }
 
     /// Binds all parameters, beginning with the first.
-    borrowing func bind(_ values: [(any SQLiteBindable)?]) throws(SQLiteError) {
-        guard unsafe values.count == Int(sqlite3_bind_parameter_count(handle)) else {
-            throw SQLiteError(
-                code: .range, message: "\(values.count) values do not match the number of parameters", sql: sql)
+    borrowing func bind(_ rows: ArraySlice<[SQLiteValue]>) throws(SQLiteError) {
+        let count = rows.reduce(0) { $0 + $1.count }
+        guard unsafe count == Int(sqlite3_bind_parameter_count(handle)) else {
+            throw SQLiteError(code: .range, message: "\(count) values do not match the number of parameters", sql: sql)
         }
-        for (index, value) in values.enumerated() {
-            let position = Int32(truncatingIfNeeded: index + 1)
-            let code =
-                switch value?.sqlite ?? .null {
-                case .null:
-                    unsafe sqlite3_bind_null(handle, position)
-                case .integer(let integer):
-                    unsafe sqlite3_bind_int64(handle, position, integer)
-                case .text(var text):
-                    text.withUTF8 { utf8 in
-                        unsafe utf8.withMemoryRebound(to: CChar.self) { characters in
-                            // A nil base address would bind NULL instead of an empty text.
-                            unsafe resume_sqlite3_bind_text(
-                                handle, position, characters.baseAddress ?? emptyText, UInt64(characters.count))
-                        }
-                    }
-                case .blob(let bytes):
-                    unsafe bytes.withUnsafeBytes { buffer in
-                        unsafe buffer.isEmpty
-                            ? sqlite3_bind_zeroblob(handle, position, 0)
-                            : resume_sqlite3_bind_blob(handle, position, buffer.baseAddress, UInt64(buffer.count))
-                    }
+        var position: Int32 = 0
+        for row in rows {
+            for value in row {
+                position += 1
+                try bind(value, at: position)
+            }
+        }
+    }
+
+    private borrowing func bind(_ value: SQLiteValue, at position: Int32) throws(SQLiteError) {
+        let code =
+            switch value {
+            case .null:
+                unsafe sqlite3_bind_null(handle, position)
+            case .integer(let integer):
+                unsafe sqlite3_bind_int64(handle, position, integer)
+            case .text(var text):
+                text.withUTF8 { unsafe resume_sqlite3_bind_text(handle, position, $0.baseAddress, UInt64($0.count)) }
+            case .blob(let bytes):
+                unsafe bytes.withUnsafeBytes {
+                    unsafe resume_sqlite3_bind_blob(handle, position, $0.baseAddress, UInt64($0.count))
                 }
-            guard code == SQLITE_OK else { throw error(code) }
-        }
+            }
+        guard code == SQLITE_OK else { throw error(code) }
     }
 
     /// Advances to the next row.
@@ -129,12 +133,6 @@ struct Statement: ~Copyable {
         return unsafe SQLiteError(connection: connection, code: code, sql: sql)
     }
 }
-
-/// The address of an empty C string that lives as long as the process.
-private nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
-    let text: StaticString = ""
-    return unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
-}()
 
 extension SQLiteError {
     /// Reads the code and message of a connection immediately after a call failed.

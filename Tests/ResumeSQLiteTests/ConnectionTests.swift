@@ -127,6 +127,44 @@ struct ConnectionTests {
         }
     }
 
+    @Test("A statement without CHECK constraints leaves them to all others")
+    func unchecked() async throws {
+        try await Self.withConnection { connection in
+            try connection.execute("CREATE TABLE t (s TEXT CHECK (s IN ('a', 'b', 'c')) NOT NULL) STRICT")
+            try connection.run("INSERT INTO t VALUES (?)", "a")
+            try connection.run("\(Connection.unchecked) INSERT INTO t VALUES (?)", "d")
+            for sql in ["INSERT INTO t VALUES (?)", "INSERT INTO t VALUES (?) ON CONFLICT DO UPDATE SET s = 'a'"] {
+                #expect(throws: SQLiteError(code: ResultCode(rawValue: 275), message: "")) {
+                    try connection.run(sql, "d")
+                }
+            }
+            #expect(throws: SQLiteError.self) {
+                try connection.run("\(Connection.unchecked) INSERT INTO t VALUES (NULL)")
+            }
+            #expect(try connection.integer("SELECT count(*) FROM t") == 2)
+            #expect(try connection.integer("PRAGMA ignore_check_constraints") == 0)
+        }
+    }
+
+    @Test("Many rows are inserted in order, and each statement says how many were", arguments: [0, 1, 3, 64, 150])
+    func manyRows(count: Int) async throws {
+        try await Self.withConnection { connection in
+            try connection.execute("CREATE TABLE t (i INTEGER UNIQUE, s TEXT) STRICT; INSERT INTO t VALUES (2, 'old')")
+            let rows = (0..<count).map { [SQLiteValue.integer(Int64($0)), .text("\($0)")] }
+            var (next, sum) = (0, 0)
+            try connection.insert("INSERT INTO t", "(?, ?)", rows, ending: "ON CONFLICT DO NOTHING") { part, inserted in
+                #expect(part.lowerBound == next)
+                (next, sum) = (part.upperBound, sum + inserted)
+            }
+            #expect(next == count)
+            #expect(sum == (count > 2 ? count - 1 : count))
+            let found = try connection.rows("SELECT i, s FROM t ORDER BY rowid") {
+                "\($0.integer(0) ?? -1) \($0.text(1) ?? "")"
+            }
+            #expect(found == ["2 old"] + (0..<count).filter { $0 != 2 }.map { "\($0) \($0)" })
+        }
+    }
+
     @Test("T41: a symbolic link in place of the database is refused")
     func symbolicLink() async throws {
         try await TemporaryFolder.with { folder in

@@ -7,7 +7,7 @@
 
 /// Locks or unlocks one byte as an open-file-description lock, without waiting.
 /// `kind` is F_RDLCK, F_WRLCK or F_UNLCK. Returns -1 with `errno` set on failure.
-int resume_files_lock_byte(int descriptor, int kind, int64_t byte);
+int resume_files_lock_bytes(int descriptor, int kind, int64_t first, int64_t count);
 
 /// Unlocks every byte that this open file description has locked. Returns -1 with `errno` set on failure.
 int resume_files_unlock_all(int descriptor);

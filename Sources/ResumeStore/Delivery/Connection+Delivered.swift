@@ -59,14 +59,10 @@ extension Connection {
     /// Records a file that has its name.
     borrowing func recordDelivery(of file: DeliveryText, at path: String, from url: String) throws {
         let now = WallClock.milliseconds
-        let isNew =
-            try run(
-                "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL",
-                now, url, file.text, path) > 0
-        if isNew { return }
-        try run(
-            "INSERT OR REPLACE INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)", path, now,
-            url, file.text)
+        let first = "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL"
+        if try run(first, now, url, file.text, path) > 0 { return }
+        let next = "REPLACE INTO delivered (path, seen, url, file) VALUES (?, ?, ?, ?)"
+        try run(next, path, now, url, file.text)
     }
 
     /// Records that a file is unchanged, and what is known of it now unless that is no news.
@@ -150,13 +146,16 @@ extension Connection {
     /// named it, its path is recorded with it.
     borrowing func fulfil(_ row: QueuedRow, with file: DeliveryText?, at path: String) throws {
         let sql = """
+            \(Self.unchecked)
             UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
             WHERE id = ? AND list <> 0 AND (destination = ?) = ?
             """
         let done = row.rest == nil ? Job.State.done.rawValue : nil
         // The text of a file that the server has named is another one, and few files have that.
         guard try run(sql, done, row.rest?.stored, file?.text, row.id, path, true) == 0 else {
-            try cancelOthers(of: row, at: path)
+            // Most files are those of one job, which the index tells.
+            let others = "SELECT 1 FROM queued WHERE destination = ? AND list <> 0 AND id <> ? LIMIT 1"
+            if try integer(others, path, row.id) != nil { try cancelOthers(of: row, at: path) }
             return
         }
         var named = file?.file

@@ -34,19 +34,6 @@ extension Connection {
         try rows("SELECT id \(Self.range)", queue, ids.lowerBound, ids.upperBound, onlyLeft, limit) { $0.integer(0) }
     }
 
-    /// Returns the jobs with some IDs, most of which follow one another.
-    borrowing func jobs(_ ids: [Int64], in queue: Int64) throws -> [Int64: Job] {
-        let first = ids.min() ?? 0
-        let last = ids.max() ?? 0
-        // Planted IDs may be as far apart as numbers can be.
-        let isDense = (0..<2 * Int64(ids.count)).contains(last &- first)
-        let rows =
-            isDense
-            ? try jobs(in: queue, ids: first...last, onlyLeft: false, limit: .max)
-            : try ids.map { (id: $0, job: try job($0, in: queue)) }
-        return Dictionary(rows.compactMap { id, job in job.map { (id, $0) } }, uniquingKeysWith: { $1 })
-    }
-
     borrowing func job(_ id: Int64, in queue: Int64) throws -> Job? {
         try first(Self.jobQuery, id, queue, body: Self.job)
     }
@@ -90,50 +77,70 @@ extension Connection {
             ) { $0.integer(0) })
     }
 
-    /// Records a job of a list.
+    /// Records jobs of a list.
     ///
     /// - Parameters:
-    ///   - job: The job.
-    ///   - queue: The queue.
-    ///   - listing: The list that it belongs to from now on.
-    ///   - key: The key of the store's hashes.
-    /// - Returns: What became of it.
+    ///   - new: The jobs.
+    ///   - listing: The list that they belong to from now on.
+    ///   - areNew: Whether each has another destination than all other jobs of the list, and none gets a number.
+    /// - Returns: What became of each.
     /// - Throws: `SQLiteError`.
-    borrowing func enlist(_ job: NewJob, in queue: Int64, as listing: JobListing, _ key: HashKey) throws -> Enlisted {
-        var job = job
-        let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
-        if let first, first.key == job.key, first.terms == job.terms { return .repeated }
-        if let first, !listing.renames { return .clash(first.position) }
-        if listing.renames, try first != nil || isOccupied(job.destination, for: job, in: queue) {
-            guard try !has(job, in: listing.list) else { return .repeated }
-            let earlier = try earlierPath(for: job, in: queue, of: listing.list)
-            job.destination = try earlier ?? freePath(for: job, in: queue, of: listing.list)
+    borrowing func enlist(_ new: [NewJob], as listing: JobListing, areNew: Bool) throws -> [Enlisted] {
+        if areNew { return try insert(new, as: listing) }
+        return try new.flatMap { job in
+            var job = job
+            let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
+            if let first, first.key == job.key, first.terms == job.terms { return [Enlisted.repeated] }
+            if let first, !listing.renames { return [.clash(first.position)] }
+            if listing.renames, try first != nil || isOccupied(job.destination, for: job, in: listing.queue) {
+                guard try !has(job, in: listing.list) else { return [.repeated] }
+                let earlier = try earlierPath(for: job, in: listing.queue, of: listing.list)
+                job.destination = try earlier ?? freePath(for: job, in: listing.queue, of: listing.list)
+            }
+            return try insert([job], as: listing)
         }
-        // RETURNING would take twice as long as the rest.
-        let isNew =
-            try run(
-                """
-                INSERT INTO queued (queue, key, url, destination, state, priority, forced, position, terms, list)
-                VALUES (?, ?, ?, ?, 'waiting', 0, 0, ?, ?, ?) ON CONFLICT DO NOTHING
-                """, queue, job.key, job.url, job.destination, job.position, job.terms, listing.list) > 0
-        if isNew, let id = try integer("SELECT last_insert_rowid()") { return .due(id, destination: job.destination) }
-        return try enlistAgain(job, in: queue, as: listing, key)
     }
 
-    /// Records a job again that has a row.
-    private borrowing func enlistAgain(
-        _ job: NewJob, in queue: Int64, as listing: JobListing, _ key: HashKey
-    ) throws -> Enlisted {
+    /// Records jobs of which the list has none; a single one may have been there before.
+    private borrowing func insert(_ new: [NewJob], as listing: JobListing) throws -> [Enlisted] {
+        var results: [Enlisted] = []
+        // RETURNING would take twice as long as the rest.
+        try insert(
+            """
+            \(Self.unchecked) INSERT INTO queued (
+                queue, key, url, destination, state, priority, forced, position, terms, list)
+            """, "(?, ?, ?, ?, 'waiting', 0, 0, ?, ?, ?)",
+            new.map { job in
+                [
+                    .integer(listing.queue), .text(job.key), .text(job.url), .text(job.destination),
+                    .integer(job.position), job.terms.map { .text($0) } ?? .null, .integer(listing.list),
+                ]
+            }, ending: "ON CONFLICT DO NOTHING"
+        ) { part, count in
+            // The IDs follow one another, unless a row was in the way of one.
+            for (index, job) in zip(part, new[part]) {
+                results.append(
+                    count == part.count
+                        ? .due(lastInsertRowID &- Int64(part.upperBound - 1 - index), destination: job.destination)
+                        : try enlistAgain(job, as: listing, isNew: new.count > 1))
+            }
+        }
+        return results
+    }
+
+    /// Records a job again that may have a row, which is that of an earlier list or, for a new job, was just inserted.
+    private borrowing func enlistAgain(_ job: NewJob, as listing: JobListing, isNew: Bool) throws -> Enlisted {
         // A row that cannot be read is replaced.
         let known = try first(
             "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
-            queue, job.key, job.destination, body: Self.job)
+            listing.queue, job.key, job.destination, body: Self.job)
         if let known, known.list == listing.list {
+            if isNew { return .due(known.id, destination: job.destination) }
             // The same resource with other secrets is not a second job.
             return known.terms == job.terms ? .repeated : .clash(known.position)
         }
         var file: DeliveredFile?
-        if let known, let delivered = known.file, delivered.requester == job.identity().code(key),
+        if let known, let delivered = known.file, delivered.requester == job.identity().code(listing.key),
             listing.isAnswered(job, known)
         {
             file = delivered
@@ -147,7 +154,7 @@ extension Connection {
             UPDATE queued SET list = ?, position = ?, url = ?, terms = ?, file = ?, state = 'waiting', ended = NULL,
                 failure = iif(failure LIKE 'on-complete%', failure, NULL), attempts = iif(state = 'failed', 0, attempts)
             WHERE queue = ? AND key = ? AND destination = ? RETURNING id
-            """, listing.list, job.position, job.url, job.terms, file?.stored, queue, job.key, job.destination)
+            """, listing.list, job.position, job.url, job.terms, file?.stored, listing.queue, job.key, job.destination)
         // The row was in the way of a new one, and is not there: an index and its table do not agree.
         guard let id else {
             throw StoreError(.damaged, "the store's index of jobs is damaged", remedy: .rebuild)
@@ -166,9 +173,8 @@ extension Connection {
 
     /// Whether a list has the same job with another destination.
     private borrowing func has(_ job: NewJob, in list: Int64) throws -> Bool {
-        try integer(
-            "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1", job.key, list,
-            job.terms) != nil
+        let sql = "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1"
+        return try integer(sql, job.key, list, job.terms) != nil
     }
 
     /// Records the state of a job.

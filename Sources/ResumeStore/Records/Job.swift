@@ -114,6 +114,9 @@ package enum Enlisted: Sendable {
 package struct JobListing: Sendable {
     /// The number of the run.
     var list: Int64 = 0
+    var queue: Int64 = 0
+    /// The key of the store's hashes.
+    var key = HashKey.none
     /// Whether files of the same name are numbered.
     package var renames: Bool
     /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.

@@ -1,6 +1,7 @@
 import ResumeFiles
 package import ResumeHTTP
 import ResumeSQLite
+import Synchronization
 
 /// The jobs of the command line in a store, which several processes may work on.
 ///
@@ -11,11 +12,15 @@ package final class JobBoard: Sendable {
     package static let queueName = "resumectl"
     /// How many finished jobs are kept, and for how long in milliseconds.
     private static let kept = (most: 100_000 as Int64, age: 30 * 86_400_000 as Int64)
+    /// How many destinations are known at most.
+    private static let mostKnown = 1 << 18
 
     private let store: DownloadStore
     private let queue: Int64
     private let queues: ByteLocks
     private let jobs: ByteLocks
+    /// The hashes of the destinations of this run, since others need no look-up for a clash; nil if not all are known.
+    private let known = Mutex<Set<Int>?>([])
     /// The number of this run.
     package let list: Int64
 
@@ -46,18 +51,20 @@ package final class JobBoard: Sendable {
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
     package func enlist(_ new: [NewJob], as listing: JobListing) async throws -> [Enlisted] {
-        let queue = queue
-        let key = store.identityKey
         var listing = listing
-        listing.list = list
-        return try await store.writeEntry(durability: .power) { [listing] connection in
-            try new.map { job in
-                let enlisted = try connection.enlist(job, in: queue, as: listing, key)
-                if listing.isDone, case .due(let id, _) = enlisted {
-                    try connection.setJob(id, in: queue, to: .done, because: nil, isRun: false)
-                }
-                return enlisted
+        (listing.list, listing.queue, listing.key) = (list, queue, identityKey)
+        return try await store.writeEntry(durability: .power) { [listing, self] connection in
+            let areNew = known.withLock { known in
+                // A number is added to the destination later.
+                if listing.renames || known?.count ?? 0 > Self.mostKnown { known = nil }
+                // All are added, also if the first one is known.
+                return new.count { known?.insert($0.destination.hashValue).inserted != true } == 0
             }
+            let enlisted = try connection.enlist(new, as: listing, areNew: areNew)
+            for case .due(let id, _) in enlisted where listing.isDone {
+                try connection.setJob(id, in: queue, to: .done, because: nil, isRun: false)
+            }
+            return enlisted
         }
     }
 
@@ -96,14 +103,14 @@ package final class JobBoard: Sendable {
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
     package func claim(_ ids: [Int64], again: Bool = false) async throws -> [Claim] {
-        let locked = try ids.map { id in try StoreError.wrapping { try jobs.tryLock(id) } }
-        let queue = queue
+        let locked = try StoreError.wrapping { try lock(ids) }
         do {
             // Read after they were locked, so that nobody else changes them.
-            let known = try await store.read { connection in try connection.jobs(ids, in: queue) }
-            return zip(ids, locked).map { id, isLocked in
-                guard isLocked else { return .busy(known[id]) }
-                let claim = Self.claim(known[id], again: again)
+            let jobs = try await store.read { [queue] connection in try ids.map { try connection.job($0, in: queue) } }
+            return zip(zip(ids, locked), jobs).map { lock, job in
+                let (id, isLocked) = lock
+                guard isLocked else { return .busy(job) }
+                let claim = Self.claim(job, again: again)
                 if case .taken = claim {} else { release(id) }
                 return claim
             }
@@ -111,6 +118,15 @@ package final class JobBoard: Sendable {
             for (id, isLocked) in zip(ids, locked) where isLocked { release(id) }
             throw error
         }
+    }
+
+    /// Locks jobs; returns whether each is locked by the caller.
+    private func lock(_ ids: [Int64]) throws -> [Bool] {
+        // Most have IDs that follow one another, and nobody else runs them. No length would mean the whole file.
+        let first = ids.first ?? 0
+        let isRange = !ids.isEmpty && ids.enumerated().allSatisfy { first &+ Int64($0) == $1 }
+        let areLocked = try isRange && jobs.tryLock(first, count: Int64(ids.count))
+        return try ids.map { try areLocked || jobs.tryLock($0) }
     }
 
     private static func claim(_ job: Job?, again: Bool) -> Claim {
@@ -214,9 +230,7 @@ extension DownloadStore {
             replace(replace(replace(terms, '"restarts":true,', ''), ',"restarts":true', ''), '"restarts":true', '')
             """
         try await write { connection in
-            for row in rows {
-                try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", row.id)
-            }
+            for row in rows { try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", row.id) }
         }
     }
 
