@@ -83,6 +83,25 @@ struct HandleTests {
         }
     }
 
+    @Test("No login answers the challenge to the next request", arguments: [Authentication.digest, .any])
+    func logins(authentication: Authentication) async throws {
+        let challenge = [("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD5")]
+        try await Self.with(
+            by: authentication,
+            { $0.field("Authorization") == nil ? .status("401 Unauthorized", fields: challenge) : .status("200 OK") }
+        ) { transport, server in
+            for _ in 1...3 {
+                let login = [("Authorization", "Basic dTpw")]
+                let known = try await Self.send("/", login, by: transport, to: server)
+                #expect(known.status == .ok)
+                let count = server.requests.count
+                let unknown = try await Self.send("/", by: transport, to: server)
+                #expect(unknown.status == .unauthorized)
+                #expect(server.requests.count == count + 1)
+            }
+        }
+    }
+
     @Test("A line of a head is read as it was sent, whatever was at its place before")
     func heads() async throws {
         let lines = [

@@ -3,7 +3,8 @@ package import HTTPTypes
 /// The stored state of a download that the next request depends on.
 package struct HeldPartial: Sendable, Hashable {
     /// The representation of the bytes; nil before the first response.
-    package var representation: Representation?
+    // A `Representation?` would be made nil and replaced, with copies of the whole value.
+    package var representation: Optional<Representation>
     /// The number of contiguous bytes from the first requested one on.
     package var length: Int64
     /// The first range after the first gap; nil if there is none.
