@@ -77,13 +77,7 @@ struct Statement: ~Copyable {
         guard unsafe count == Int(sqlite3_bind_parameter_count(handle)) else {
             throw SQLiteError(code: .range, message: "\(count) values do not match the number of parameters", sql: sql)
         }
-        var position: Int32 = 0
-        for row in rows {
-            for value in row {
-                position += 1
-                try bind(value, at: position)
-            }
-        }
+        for (index, value) in rows.joined().enumerated() { try bind(value, at: Int32(truncatingIfNeeded: index + 1)) }
     }
 
     private borrowing func bind(_ value: SQLiteValue, at position: Int32) throws(SQLiteError) {

@@ -163,10 +163,8 @@ extension Connection {
     }
 
     /// Returns the job of a list with a destination.
-    borrowing func job(
-        at destination: String, of list: Int64
-    ) throws -> (key: String?, terms: String?, position: Int64)? {
-        try first("SELECT key, terms, position FROM queued WHERE destination = ? AND list = ?", destination, list) {
+    borrowing func job(at path: String, of list: Int64) throws -> (key: String?, terms: String?, position: Int64)? {
+        try first("SELECT key, terms, position FROM queued WHERE destination = ? AND list = ?", path, list) {
             ($0.text(0), $0.text(1), $0.integer(2) ?? 0)
         }
     }

@@ -12,8 +12,6 @@ package final class JobBoard: Sendable {
     package static let queueName = "resumectl"
     /// How many finished jobs are kept, and for how long in milliseconds.
     private static let kept = (most: 100_000 as Int64, age: 30 * 86_400_000 as Int64)
-    /// How many destinations are known at most.
-    private static let mostKnown = 1 << 18
 
     private let store: DownloadStore
     private let queue: Int64
@@ -55,8 +53,8 @@ package final class JobBoard: Sendable {
         (listing.list, listing.queue, listing.key) = (list, queue, identityKey)
         return try await store.writeEntry(durability: .power) { [listing, self] connection in
             let areNew = known.withLock { known in
-                // A number is added to the destination later.
-                if listing.renames || known?.count ?? 0 > Self.mostKnown { known = nil }
+                // A number is added to the destination later, and the hashes must not fill the memory.
+                if listing.renames || known?.count ?? 0 > 1 << 18 { known = nil }
                 // All are added, also if the first one is known.
                 return new.count { known?.insert($0.destination.hashValue).inserted != true } == 0
             }
@@ -131,13 +129,10 @@ package final class JobBoard: Sendable {
 
     private static func claim(_ job: Job?, again: Bool) -> Claim {
         guard let job else { return .gone(nil) }
-        if again { return .taken(job) }
-        switch job.state {
-        case .cancelled: return .gone(job)
+        if job.state == .cancelled, !again { return .gone(job) }
         // If somebody has removed or changed the file, the job runs again.
-        case .done: return job.file?.isInPlace(at: job.destination) == true ? .done(job) : .taken(job)
-        case .waiting, .running, .paused, .failed: return .taken(job)
-        }
+        let isDone = !again && job.state == .done && job.file?.isInPlace(at: job.destination) == true
+        return isDone ? .done(job) : .taken(job)
     }
 
     /// Returns jobs of later commands with the same destination, and the job as it is now with its stored bytes.
@@ -242,12 +237,7 @@ extension DownloadStore {
             let known = try connection.queues().first { $0.name == name }?.id
             return (known, try known.flatMap { try connection.lastList(in: $0) })
         }
-        let id: Int64
-        if let known {
-            id = known
-        } else {
-            id = try await writeEntry { connection in try connection.queue(named: name) }
-        }
+        let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
         let queues = try lockFile(.queues)
         guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: false) }) else {
             throw StoreError(
