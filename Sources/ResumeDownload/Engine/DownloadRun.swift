@@ -16,6 +16,8 @@ struct DownloadRun {
     let onEvent: DownloadEvent.Listener
     /// The response to the first request, if it was sent before the run; nil otherwise.
     var first: Result<RequestSender.Reply, any Error>?
+    /// Whether an event has said that the first body begins.
+    var isAnnounced = false
 
     var reused: Int64 = 0
     var fetched: Int64 = 0
@@ -194,6 +196,9 @@ extension DownloadRun: RequestClient {
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))
         } else {
             forget()
+            let isKnown = isAnnounced && held.isEmpty
+            isAnnounced = false
+            if isKnown { return }
             onEvent(held.isEmpty ? .started(totalBytes: total) : .restarted(reason: use.reason, totalBytes: total))
         }
     }

@@ -98,16 +98,16 @@ public struct Downloader: Sendable {
             return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
                 let sender = RequestSender(request: request, transport: transport)
-                var (key, first): (FreeKey?, Result<RequestSender.Reply, any Error>?)
-                if !isRead, let small = try self.small(sender, to: names.admitted(destination), names) {
+                var key: FreeKey?
+                var first: Result<RequestSender.Reply, any Error>?
+                var isAnnounced = false
+                if !isRead, let small = try self.small(sender, to: names.admitted(destination), names, onEvent) {
                     switch try await small.run() {
                     case .delivered(let result):
                         observer.metrics.fetched(result.totalBytes)
-                        onEvent(.started(totalBytes: result.totalBytes))
-                        onEvent(.progress(receivedBytes: result.totalBytes, totalBytes: result.totalBytes))
                         onEvent(.finished(result))
                         return result
-                    case .handedOver(let reply): (key, first) = (small.key, reply)
+                    case .handedOver(let reply, let announced): (key, first, isAnnounced) = (small.key, reply, announced)
                     }
                 }
                 do {
@@ -115,7 +115,7 @@ public struct Downloader: Sendable {
                     var run = DownloadRun(
                         sender: sender, transfer: transfer, destination: destination, names: names,
                         metrics: observer.metrics, onEvent: onEvent)
-                    run.first = first
+                    (run.first, run.isAnnounced) = (first, isAnnounced)
                     return try await download(run, onTransfer: onTransfer)
                 } catch {
                     // It may not have been used.
@@ -207,12 +207,13 @@ public struct Downloader: Sendable {
 
     /// Begins a download in the lane of small files, if it may be one.
     private func small(
-        _ sender: RequestSender, to destination: Destination, _ names: NameGuard
+        _ sender: RequestSender, to destination: Destination, _ names: NameGuard,
+        _ onEvent: @escaping DownloadEvent.Listener
     ) throws -> SmallDownload? {
         guard sender.request.mayBeSmall, names.comparison == nil, store.takesSmallFiles(to: destination),
             let key = try store.freeKey(sender.request.storeKey)
         else { return nil }
-        return SmallDownload(sender, to: destination, of: key, in: store, lane)
+        return SmallDownload(sender, to: destination, of: key, in: store, lane, onEvent)
     }
 
     private func begin(

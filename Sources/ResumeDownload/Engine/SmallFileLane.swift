@@ -26,7 +26,7 @@ struct SmallDownload {
     enum Outcome {
         case delivered(DownloadResult)
         /// The ordinary way goes on with the response to the first request, if that was sent.
-        case handedOver(Result<RequestSender.Reply, any Error>?)
+        case handedOver(Result<RequestSender.Reply, any Error>?, isAnnounced: Bool = false)
     }
 
     let sender: RequestSender
@@ -34,15 +34,16 @@ struct SmallDownload {
     let key: FreeKey
     let store: DownloadStore
     let lane: SmallFileLane
+    let onEvent: DownloadEvent.Listener
     private let begin = ContinuousClock.now
     private var request: DownloadRequest { sender.request }
 
     init(
         _ sender: RequestSender, to destination: Destination, of key: FreeKey, in store: DownloadStore,
-        _ lane: SmallFileLane
+        _ lane: SmallFileLane, _ onEvent: @escaping DownloadEvent.Listener
     ) {
         (self.sender, self.destination, self.key) = (sender, destination, key)
-        (self.store, self.lane) = (store, lane)
+        (self.store, self.lane, self.onEvent) = (store, lane, onEvent)
     }
 
     /// Downloads and delivers the file, or hands over what has arrived.
@@ -54,7 +55,7 @@ struct SmallDownload {
         guard case .go(let turn) = origins.with(origin, { $0.enter(at: request.waitClock.now()) }) else {
             return .handedOver(nil)
         }
-        let reply: RequestSender.Reply
+        var reply: RequestSender.Reply
         let file: SmallFile
         do {
             defer { origins.with(origin) { $0.leave(turn) } }
@@ -67,10 +68,15 @@ struct SmallDownload {
             guard let begun = self.file(for: reply.response) else { return .handedOver(.success(reply)) }
             origins.with(origin) { $0.serves(turn) }
             file = begun
-            guard await receives(reply.response.body, into: file) else { return handedOver(reply, file) }
+            let body = reply.response.body
+            reply.response.body = BegunBody(file, before: body)
+            guard await receives(body, into: file) else { return .handedOver(.success(reply)) }
             origins.with(origin) { $0.works = true }
         }
         let length = file.body.length
+        // Before the delivery: whoever listens may look at what it replaces.
+        onEvent(.started(totalBytes: length))
+        onEvent(.progress(receivedBytes: length, totalBytes: length))
         // The next download may begin, since this one needs no connection any more.
         let waits = lane.begin(length)
         defer { lane.end(length) }
@@ -80,7 +86,7 @@ struct SmallDownload {
             to: destination, from: source(of: reply.response), fulfilling: request.queuedRows, digest: digest)
         guard isDelivered else {
             if waits { await request.onPause?(false) }
-            return handedOver(reply, file)
+            return .handedOver(.success(reply), isAnnounced: true)
         }
         var result = DownloadResult(
             path: destination.path, totalBytes: length, fetchedBytes: length, digest: digest)
@@ -124,12 +130,6 @@ struct SmallDownload {
             body.cancel()
         }
         return hasMore == false && file.isWhole
-    }
-
-    private func handedOver(_ reply: RequestSender.Reply, _ file: SmallFile) -> Outcome {
-        var reply = reply
-        reply.response.body = BegunBody(file, before: reply.response.body)
-        return .handedOver(.success(reply))
     }
 }
 
