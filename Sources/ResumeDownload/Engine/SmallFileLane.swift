@@ -35,7 +35,7 @@ struct SmallDownload {
     let store: DownloadStore
     let lane: SmallFileLane
     let onEvent: DownloadEvent.Listener
-    private let begin = ContinuousClock.now
+    private let begin: ContinuousClock.Instant
     private var request: DownloadRequest { sender.request }
 
     init(
@@ -44,6 +44,7 @@ struct SmallDownload {
     ) {
         (self.sender, self.destination, self.key) = (sender, destination, key)
         (self.store, self.lane, self.onEvent) = (store, lane, onEvent)
+        begin = sender.request.clock()
     }
 
     /// Downloads and delivers the file, or hands over what has arrived.
@@ -114,7 +115,7 @@ struct SmallDownload {
         let fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength, at: .zero)
         let body = fetch.body(
             of: response.head, from: response.url, unlike: request.deliveredFile?.representation,
-            at: ContinuousClock.now - begin)
+            at: request.clock() - begin)
         return body.flatMap { SmallFile(of: key, for: $0, in: store) }
     }
 
@@ -122,7 +123,8 @@ struct SmallDownload {
     ///
     /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
     private func receives(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
-        let stop = Ticker.shared.every(begin + SmallFetch.patience - .now) { body.pause() }
+        let (clock, due) = (request.clock, begin + SmallFetch.patience)
+        let stop = Ticker.shared.every(.milliseconds(50)) { if clock() >= due { body.pause() } }
         defer { stop() }
         let hasMore = try? await withCancellation {
             try await body.read { file.append($0) }
