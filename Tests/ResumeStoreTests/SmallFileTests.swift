@@ -28,6 +28,8 @@ struct SmallFileTests {
         var end = Int.max
         var pieces = 30_000
         var digest: HTTPDigest?
+        /// Whether a cut body ends as if it were whole.
+        var hidesCut = false
         /// Called before each part with its offset.
         var onPart: @Sendable (Int) async throws -> Void = { _ in }
     }
@@ -50,7 +52,7 @@ struct SmallFileTests {
                     let start = next.withLock { $0 }
                     try await fetch.onPart(start)
                     guard start < end else {
-                        if end < range.upperBound { throw URLError(.networkConnectionLost) }
+                        if end < range.upperBound, !fetch.hidesCut { throw URLError(.networkConnectionLost) }
                         return nil
                     }
                     let stop = min(start + fetch.pieces, end)
@@ -125,6 +127,16 @@ struct SmallFileTests {
             #expect(requests == 1 && result.reusedBytes == Int64(end))
             #expect(try Files.bytes(folder["out"]) == Self.server.content)
             try await Self.expectNothing(in: store, folder)
+        }
+    }
+
+    @Test("A body that ends early without an error is no file")
+    func short() async throws {
+        try await Self.with { folder, store in
+            let fetch = Fetch(path: folder["out"], end: 60_000, hidesCut: true)
+            await #expect(throws: (any Error).self) { try await Self.fetch(fetch, in: store) }
+            let entries = try await store.entries()
+            #expect(!Files.exists(folder["out"]) && entries.map(\.receivedBytes) == [60_000])
         }
     }
 
