@@ -126,13 +126,13 @@ final class Exchange: ResponseBody {
 
     func add(_ head: HTTPResponse) { mailbox.add(head) }
 
-    /// Adds bytes of the body.
+    /// Adds bytes of the body, of which a part holds so many.
     ///
     /// - Returns: Whether there is room for more.
-    func add(_ bytes: UnsafeRawBufferPointer, from pool: PartPool) -> Bool {
+    func add(_ bytes: UnsafeRawBufferPointer, inPartsOf capacity: Int, from pool: PartPool) -> Bool {
         mailbox.append(
             extending: { part in unsafe (part as? ReceivedPart)?.append(bytes) ?? false },
-            making: { unsafe ReceivedPart(bytes, from: pool) })
+            making: { unsafe ReceivedPart(bytes, capacity: capacity, from: pool) })
     }
 
     /// Calls the reader with what has arrived, if it waits for it.
@@ -171,27 +171,28 @@ final class ReceivedPart: BodyPart {
     private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
     /// How many bytes there are; grows under the lock of the mailbox, and not while they are read.
     private nonisolated(unsafe) var count: Int
+    /// How many bytes there is room for; the part of a short body has memory of its own.
+    let cost: Int
 
-    init(_ bytes: UnsafeRawBufferPointer, from pool: PartPool) {
+    init(_ bytes: UnsafeRawBufferPointer, capacity: Int, from pool: PartPool) {
         self.pool = pool
-        unsafe memory = pool.take()
+        cost = max(capacity, bytes.count)
+        unsafe memory = cost < PartPool.size ? .allocate(byteCount: cost, alignment: 16) : pool.take()
         unsafe count = bytes.count
         unsafe UnsafeMutableRawBufferPointer(start: memory, count: bytes.count).copyMemory(from: bytes)
     }
 
-    deinit { unsafe pool.give(memory) }
+    deinit { if cost < PartPool.size { unsafe memory.deallocate() } else { unsafe pool.give(memory) } }
 
     /// Appends bytes.
     ///
     /// - Returns: Whether there was room for all of them.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard unsafe count + bytes.count <= PartPool.size else { return false }
+        guard unsafe count + bytes.count <= cost else { return false }
         unsafe UnsafeMutableRawBufferPointer(start: memory + count, count: bytes.count).copyMemory(from: bytes)
         unsafe count += bytes.count
         return true
     }
-
-    var cost: Int { PartPool.size }
 
     func read(_ body: (RawSpan) throws -> Bool) throws -> Bool {
         try body(unsafe UnsafeRawBufferPointer(start: memory, count: count).bytes)

@@ -130,11 +130,14 @@ final class Reception {
         resumption = nil
         exchange.delivered.add(bytes.count, ordering: .relaxed)
         received += Int64(bytes.count)
+        var capacity = PartPool.size
+        if case .length(let length) = reader.framing { capacity = Int(clamping: min(length, Int64(capacity))) }
         var rest = unsafe bytes[...]
         while unsafe !rest.isEmpty {
             let piece = unsafe rest.prefix(PartPool.size)
             unsafe rest = rest.dropFirst(piece.count)
-            if unsafe !exchange.add(UnsafeRawBufferPointer(rebasing: piece), from: pool) { isFull = true }
+            let part = unsafe UnsafeRawBufferPointer(rebasing: piece)
+            if unsafe !exchange.add(part, inPartsOf: capacity, from: pool) { isFull = true }
         }
         if isFull {
             exchange.passOn()

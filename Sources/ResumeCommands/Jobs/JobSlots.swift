@@ -21,10 +21,15 @@ final class JobSlots: Sendable {
         self.mayBegin = mayBegin
     }
 
-    /// Changes the state.
+    /// Changes the state, and wakes who waits for what that allows.
     func with<Result>(_ body: (inout SlotState) -> Result) -> Result {
-        defer { change.yield() }
-        return state.withLock { body(&$0) }
+        let (result, isNews) = state.withLock { state in
+            let before = state.mayAdmit
+            let result = body(&state)
+            return (result, state.isIdle || state.mayAdmit && !before)
+        }
+        if isNews { change.yield() }
+        return result
     }
 
     /// Waits until the state allows something; returns false if the task is cancelled.

@@ -49,11 +49,15 @@ package struct SlotState: Sendable {
         jobs[id] = phase.map { (host ?? old?.host ?? "", $0) }
     }
 
+    /// Whether a further job may find a place.
+    var mayAdmit: Bool {
+        jobs.count - number(.parked) - number(.paused) < count && number(.parked) < Self.mostParked
+            && number(.paused) + number(.resuming) < mostPaused
+    }
+
     /// Takes a further job if it may find a place.
     package mutating func admit(_ id: Int64) -> Bool {
-        guard jobs.count - number(.parked) - number(.paused) < count, number(.parked) < Self.mostParked,
-            number(.paused) + number(.resuming) < mostPaused
-        else { return false }
+        guard mayAdmit else { return false }
         set(id, .admitted)
         return true
     }

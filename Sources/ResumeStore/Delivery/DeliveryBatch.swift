@@ -144,9 +144,10 @@ final class DeliveryBatch: Sendable {
         let creation: BlobCreation
         do {
             // What a link leads to may not respond, and the other files would wait for it.
-            if try folder.status(of: file.destination.name)?.kind == .link { return .unnamed }
+            let status = try folder.status(of: file.destination.name)
+            if status?.kind == .link { return .unnamed }
             // A pipe, a socket or a device may have been created under this name since the start.
-            try file.destination.requireReplaceable(in: folder)
+            try file.destination.requireReplaceable(over: status)
             creation = try BlobCreation(of: file.blob, in: store)
         } catch {
             // The delivery of this file alone reports the error.

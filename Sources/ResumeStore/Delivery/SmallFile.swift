@@ -17,7 +17,7 @@ extension DownloadStore {
     package func freeKey(_ name: String) throws -> FreeKey? {
         // Before the look-up, since the first row of a key is created only with this lock.
         let lease = try StoreError.wrapping { try Lease.take(Lease.number(of: name, identityKey), in: folder) }
-        guard let lease, try readNow({ try $0.variants(of: name).isEmpty }) else { return nil }
+        guard let lease, try readNow({ try $0.holdsNothing(of: name) }) else { return nil }
         return FreeKey(name: name, lease: lease)
     }
 

@@ -30,7 +30,7 @@ extension DownloadStore {
         package init(checking path: String, checksName: Bool = true) throws {
             try self.init(path)
             let destination = self
-            try check { if checksName { try destination.requireReplaceable(in: $0) } }
+            try check { if checksName { try destination.requireReplaceable(over: $0()) } }
         }
 
         /// Returns the length of the file, or of the file that a link leads to; nil if there is none.
@@ -44,10 +44,10 @@ extension DownloadStore {
 
         /// Checks that a file may replace whatever has the name, if anything does.
         ///
-        /// - Parameter open: The folder.
-        /// - Throws: ``StoreError`` with `destination`; ``SystemError``.
-        func requireReplaceable(in open: Folder) throws {
-            guard let status = try open.status(of: name) else { return }
+        /// - Parameter status: What has the name.
+        /// - Throws: ``StoreError`` with `destination`.
+        func requireReplaceable(over status: FileStatus?) throws {
+            guard let status else { return }
             if let only = onlyReplaces {
                 guard only.isUnmodified(since: status.stamp) else { throw isRefused(.appeared) }
                 return
@@ -62,13 +62,20 @@ extension DownloadStore {
             }
         }
 
-        /// Runs a check on the folder, then checks that files can be created in it.
-        private func check(_ look: (Folder) throws -> Void) throws {
+        /// Runs a check on what has the name, then checks that files can be created in the folder.
+        ///
+        /// That is not repeated within a second, since many downloads use the same folder. Later changes show at the
+        /// delivery.
+        private func check(_ look: (() throws -> FileStatus?) throws -> Void) throws {
             do {
+                if let last = Self.probed.withLock({ $0 }), last.folder == folder, .now - last.time < .seconds(1) {
+                    return try look { try Folder.status(at: path) }
+                }
                 let open = try Folder(folder, followsLinks: true)
-                try look(open)
+                try look { try open.status(of: name) }
                 // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
-                try open.probe()
+                try open.makeFile()
+                Self.probed.withLock { $0 = (folder, .now) }
             } catch let error as SystemError {
                 let advice =
                     error.isMissing
@@ -78,6 +85,9 @@ extension DownloadStore {
                     .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
             }
         }
+
+        /// The last folder that was found to be writable.
+        private static let probed = Mutex<(folder: String, time: ContinuousClock.Instant)?>(nil)
 
         /// Whether the link leads to a file through a process's open files, as `/dev/stdout` does.
         private var isLinkToOpenFile: Bool {
@@ -142,8 +152,7 @@ extension DownloadStore {
         ///
         /// - Throws: ``StoreError`` with `destinationExists`.
         package func requireFree() throws {
-            let name = name
-            try check { if try $0.status(of: name) != nil { throw isTaken } }
+            try check { if try $0() != nil { throw isTaken } }
         }
 
         /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
@@ -183,29 +192,10 @@ extension DownloadStore {
 }
 
 extension Folder {
-    /// Checks that files can be created in the folder.
-    ///
-    /// The check is not repeated within a second, since many downloads use the same folder. Later changes show at the
-    /// delivery.
-    fileprivate func probe() throws(SystemError) {
-        let identity = try file.status().identity
-        if let last = Self.probed.withLock({ $0 }), last.folder == identity, .now - last.time < .seconds(1) { return }
-        try makeFile()
-        Self.probed.withLock { $0 = Probed(folder: identity, time: .now) }
-    }
-
-    private struct Probed {
-        let folder: FileIdentity
-        let time: ContinuousClock.Instant
-    }
-
-    /// The last folder that was found to be writable.
-    private static let probed = Mutex<Probed?>(nil)
-
     /// Creates a file and removes it again.
     ///
     /// The file has no name if the system supports that, so that nothing is left if the process dies in between.
-    private func makeFile() throws(SystemError) {
+    fileprivate func makeFile() throws(SystemError) {
         #if os(Linux)
         do {
             // O_TMPFILE, a macro that is not imported; it has this value on all processors that Swift supports.

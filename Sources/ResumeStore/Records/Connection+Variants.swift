@@ -111,6 +111,15 @@ extension Connection {
         return key
     }
 
+    /// Whether a download has no row, at the price of one step in the index for each of two ranges of keys.
+    borrowing func holdsNothing(of name: String) throws -> Bool {
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM download WHERE key = ?)
+                OR EXISTS (SELECT 1 FROM download WHERE key BETWEEN ? AND ?)
+            """
+        return try integer(sql, name, Variant.key(name, 2), Variant.key(name, Variant.most)) == 0
+    }
+
     /// Returns the variants of a download, last used first.
     borrowing func variants(of name: String) throws -> [Variant] {
         try rows(
