@@ -5,11 +5,7 @@ import ResumeStore
 
 /// The command `resumectl adopt`.
 struct AdoptCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "adopt",
-        abstract: "Take over what another program has left of a file.",
-        usage: "resumectl adopt [<options>] <path> [<url>]    (--help-hidden shows all options)",
-        discussion: HelpTopic.discussion(of: "adopt"))
+    static let configuration = CommandConfiguration("adopt")
 
     @Argument(help: .value("path", "The partial file or its control file."), completion: .file())
     var path: String

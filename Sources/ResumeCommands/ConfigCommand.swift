@@ -3,10 +3,7 @@ import ResumeHTTP
 
 /// The command `resumectl config`.
 struct ConfigCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "config",
-        abstract: "Show the defaults of get and resume, and where they are set.",
-        discussion: HelpTopic.discussion(of: "config"))
+    static let configuration = CommandConfiguration("config")
 
     @OptionGroup var storeOptions: StoreOptions
 

@@ -4,11 +4,7 @@ import ResumeStore
 
 /// The command `resumectl gc`.
 struct GcCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "gc",
-        abstract: "Apply the limits: remove expired, then old entries.",
-        usage: "resumectl gc [--store <dir>] [--max-size <size>] [--max-age <time>] [--stale] [<options>]",
-        discussion: HelpTopic.discussion(of: "gc"))
+    static let configuration = CommandConfiguration("gc")
 
     @OptionGroup var storeOptions: StoreOptions
 

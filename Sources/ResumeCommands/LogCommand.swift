@@ -5,11 +5,7 @@ import ResumeStore
 
 /// The command `resumectl log`.
 struct LogCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "log",
-        abstract: "Show why downloads were resumed, restarted or removed.",
-        usage: "resumectl log [<options>] [<entry>]",
-        discussion: HelpTopic.discussion(of: "log"))
+    static let configuration = CommandConfiguration("log")
 
     @OptionGroup var storeOptions: StoreOptions
 

@@ -5,18 +5,7 @@ import ResumeStore
 
 /// The command `resumectl purge`.
 struct PurgeCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "purge",
-        abstract: "Remove selected entries and their data.",
-        usage: """
-            resumectl purge [<options>] <entry> ...
-            resumectl purge [<options>] --all [--yes]
-            resumectl purge [<options>] [<entry> ...]
-              [--older-than <time>] [--larger-than <size>] [--match <glob>]
-
-            Options: [--store <dir>] [--include-pinned] [--dry-run] [--json]
-            """,
-        discussion: HelpTopic.discussion(of: "purge"))
+    static let configuration = CommandConfiguration("purge")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments

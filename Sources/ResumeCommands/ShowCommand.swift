@@ -4,10 +4,7 @@ import ResumeStore
 
 /// The command `resumectl show`.
 struct ShowCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show an entry: validators, received bytes, history.",
-        discussion: HelpTopic.discussion(of: "show"))
+    static let configuration = CommandConfiguration("show")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument

@@ -4,9 +4,7 @@ import ResumeStore
 
 /// The command `resumectl stats`.
 struct StatsCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Show the number of entries and the size of the store.",
-        discussion: "EXAMPLE:\n  resumectl stats --json")
+    static let configuration = CommandConfiguration("stats")
 
     @OptionGroup var storeOptions: StoreOptions
 

@@ -2,9 +2,7 @@ import ArgumentParser
 
 /// The command `resumectl completions`.
 struct CompletionsCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "completions", abstract: "Print a completion script for a shell.",
-        discussion: HelpTopic.discussion(of: "completions"))
+    static let configuration = CommandConfiguration("completions")
 
     enum Shell: String, ExpressibleByArgument, CaseIterable {
         case bash, zsh, fish

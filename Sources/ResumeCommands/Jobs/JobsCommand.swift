@@ -6,10 +6,7 @@ import ResumeStore
 
 /// The command `resumectl jobs`.
 struct JobsCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "jobs",
-        abstract: "List the unfinished downloads of get.",
-        discussion: HelpTopic.discussion(of: "jobs"))
+    static let configuration = CommandConfiguration("jobs")
 
     @OptionGroup var storeOptions: StoreOptions
 
@@ -91,9 +88,7 @@ extension Job {
 
 /// The command `resumectl cancel`.
 struct CancelCommand: EndingCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Exclude downloads from resume; data is kept.",
-        discussion: "EXAMPLE:\n  resumectl cancel https://example.org/image.iso")
+    static let configuration = CommandConfiguration("cancel")
     static let end = Job.State.cancelled as Job.State?
 
     @OptionGroup var storeOptions: StoreOptions
@@ -105,9 +100,7 @@ struct CancelCommand: EndingCommand {
 
 /// The command `resumectl forget`.
 struct ForgetCommand: EndingCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Remove downloads from the list; data is kept.",
-        discussion: "EXAMPLE:\n  resumectl forget --all")
+    static let configuration = CommandConfiguration("forget")
     static let end: Job.State? = nil
 
     @OptionGroup var storeOptions: StoreOptions

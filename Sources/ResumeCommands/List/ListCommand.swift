@@ -4,12 +4,7 @@ import ResumeStore
 
 /// The command `resumectl list`.
 struct ListCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the entries of the store.",
-        usage: "resumectl list [<options>]",
-        discussion: HelpTopic.discussion(of: "list"),
-        aliases: ["ls"])
+    static let configuration = CommandConfiguration("list", aliases: ["ls"])
 
     enum Order: String, ExpressibleByArgument, CaseIterable {
         case used, size, received, url, created

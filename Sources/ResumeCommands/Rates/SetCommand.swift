@@ -9,10 +9,7 @@ import ResumeStore
 
 /// The command `resumectl set`.
 struct SetCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "set",
-        abstract: "Change the rate limits of downloads that are running.",
-        discussion: HelpTopic.discussion(of: "set"))
+    static let configuration = CommandConfiguration("set")
 
     @Option(typed: "Bytes per second for each download, or none.")
     var limitRate: RatePlan?

@@ -23,8 +23,8 @@ enum HelpTopic: String, CaseIterable {
         return HelpTopic(rawValue: arguments[1])?.text
     }
 
-    /// What the help of each command says after its options.
-    private static let discussions = {
+    /// The texts about each command.
+    fileprivate static let commands = {
         let sections = String(decoding: PackageResources.commands_txt, as: UTF8.self).split(separator: "== ")
         return Dictionary(
             uniqueKeysWithValues: sections.map { section in
@@ -32,9 +32,6 @@ enum HelpTopic: String, CaseIterable {
                 return (String(name), String(section.dropFirst(name.count + 1).dropLast()))
             })
     }()
-
-    /// Returns what the help of a command says after its options.
-    static func discussion(of command: String) -> String { discussions[command] ?? "" }
 
     private var text: String {
         let bytes =
@@ -45,5 +42,16 @@ enum HelpTopic: String, CaseIterable {
             case .files: PackageResources.files_txt
             }
         return String(decoding: bytes.dropLast(), as: UTF8.self)
+    }
+}
+
+extension CommandConfiguration {
+    /// Describes a command with its texts: what it does, its usage if the parser's own would not be clear, and what the
+    /// help says besides.
+    init(_ name: String, version: String = "", groups: [CommandGroup] = [], aliases: [String] = []) {
+        let parts = HelpTopic.commands[name]?.split(separator: "\n--\n").map(String.init) ?? []
+        self.init(
+            commandName: name, abstract: parts.first ?? "", usage: parts.count > 2 ? parts[1] : nil,
+            discussion: parts.last ?? "", version: version, groupedSubcommands: groups, aliases: aliases)
     }
 }
