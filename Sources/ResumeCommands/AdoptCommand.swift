@@ -14,7 +14,7 @@ struct AdoptCommand: ContextCommand {
     var url: String?
 
     @Option(
-        name: [.customShort("o", allowingJoined: true), .long],
+        name: .option("o output"),
         help: .value("path", "File to write when the download is complete."), completion: .file())
     var output: String?
 

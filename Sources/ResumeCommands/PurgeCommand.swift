@@ -35,8 +35,7 @@ struct PurgeCommand: ContextCommand {
             entries.names.isEmpty && !all && !hasCondition,
             "specify what to remove: entries, --all, --older-than, --larger-than or --match")
         try refuse(yes && !all, "--yes requires --all")
-        try refuse(
-            all && (!entries.names.isEmpty || hasCondition), "--all cannot be combined with entries or conditions")
+        try exclude(all && (!entries.names.isEmpty || hasCondition), "--all", with: "entries or conditions")
     }
 
     /// The number of entries that --all removes without a question if there is no terminal.

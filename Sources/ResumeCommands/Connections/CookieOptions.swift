@@ -8,7 +8,7 @@ import ResumeHTTP
 struct CookieOptions: ParsableArguments {
     /// Cookies as `name=value`; after the validation, also the lines of cookie files, which contain tabs.
     @Option(
-        name: [.customShort("b", allowingJoined: true), .customLong("cookie")],
+        name: .option("b cookie"),
         help: .hidden("Cookies 'name=value' for the URL's origin, or a file of cookies.", "data|file"))
     var cookies: [String] = []
 
@@ -58,9 +58,8 @@ struct CookieOptions: ParsableArguments {
     /// - Returns: False if that failed.
     func save(_ jar: CookieJar) -> Bool {
         guard let cookieJar else { return true }
-        var status = stat()
         // A device is written to, and a file replaced when the new one is complete.
-        let isFile = unsafe stat(cookieJar, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+        let isFile = (try? Folder.status(at: cookieJar, in: AT_FDCWD, 0))?.kind ?? .regular == .regular
         let path = isFile ? "\(cookieJar).\(getpid())" : cookieJar
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | (isFile ? O_CREAT | O_EXCL : 0), 0o600)
         guard descriptor >= 0 else { return false }

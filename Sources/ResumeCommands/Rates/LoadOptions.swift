@@ -4,7 +4,7 @@ import ResumeHTTP
 
 /// How much of the machine and of the network `get` and `resume` use.
 struct LoadOptions: ParsableArguments {
-    @Option(name: [.customShort("j", allowingJoined: true), .long], help: .value("n", "Downloads at a time."))
+    @Option(name: .option("j max-concurrent"), help: .value("n", "Downloads at a time."))
     var maxConcurrent: Int = 4
 
     @Option(typed: "Bytes per second for each download, such as 2M.")
