@@ -76,9 +76,9 @@ struct AdoptCommand: ContextCommand {
             let place = try request.checkedDestination().path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
             guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
-            let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
+            let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
             context.print(
-                "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(path) (\(adoption.program.rawValue)): "
+                "adopted \(bytes) from \(path) (\(adoption.program.rawValue)): "
                     + "\(proof). Run 'resumectl resume \(ShellWord.quoted(place))' to complete it as this file.")
         }
     }

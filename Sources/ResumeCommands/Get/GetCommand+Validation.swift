@@ -62,9 +62,6 @@ extension GetCommand {
             try Redaction.requireURL(headUrl, of: "--head-url")
         }
         if let key = requests.key {
-            try refuse(
-                connection.cert != nil && connection.privateKey == nil && key.hasSuffix(".pem"),
-                "--key names the download in the store; use --private-key for --cert")
             try refuse(key.isEmpty, "--key must not be empty")
             try refuse(
                 (try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key),
@@ -81,9 +78,7 @@ extension GetCommand {
         try require(
             requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
             "--accept-encoding requires content codings such as gzip")
-        try require(
-            (1...DownloadRequest.mostConnections).contains(pace.connections),
-            "--connections must be between 1 and \(DownloadRequest.mostConnections)")
+        try require(pace.connections, in: 1...DownloadRequest.mostConnections, "--connections")
         try require(
             TimeSpan.isLimit(pace.connectTimeout), "--connect-timeout must be between 0.1 and 86400 seconds")
         try require(

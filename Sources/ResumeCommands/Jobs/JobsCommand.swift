@@ -47,8 +47,7 @@ struct JobsCommand: ContextCommand {
 extension Job {
     /// The stored bytes, and their total if it is known.
     fileprivate var received: String {
-        if state == .done, totalBytes == nil { return "all" }
-        return ByteCount.text(receivedBytes) + (totalBytes.map { " of \(ByteCount.text($0))" } ?? "")
+        state == .done && totalBytes == nil ? "all" : ByteCount.text(receivedBytes, of: totalBytes)
     }
 
     /// What it needs, and why it failed.
@@ -78,7 +77,7 @@ extension Job {
         _ name: String, _ state: String, _ received: String, _ url: String, _ width: Int
     ) -> String {
         let room = max(min(width / 3, 30), 8)
-        let start = Terminal.padded(Terminal.shortened(name, to: room), to: room)
+        let start = Terminal.fitted(name, to: room)
         let facts = "\(start)  \(Terminal.padded(state, to: 9))  \(Terminal.padded(received, to: 21))"
         let left = width - Terminal.columns(facts) - 2
         return left < EntryTable.leastURL

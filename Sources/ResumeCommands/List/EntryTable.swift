@@ -79,12 +79,12 @@ struct EntryTable {
         ///   - entry: The entry.
         ///   - isDecoded: Whether the URL is shown as people read it, instead of as it is written.
         init(_ entry: Entry, isDecoded: Bool = false) {
-            let held = ByteCount.text(entry.receivedBytes)
+            let received = ByteCount.text(entry.receivedBytes, of: entry.totalBytes)
             let percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
             let place = entry.destination.map { Printable.escaped(StandardOutput.shown($0)) }
             texts = [
                 .state: entry.state.rawValue, .percent: percent, .used: Rendering.age(entry.usedAt),
-                .received: entry.totalBytes.map { "\(held) of \(ByteCount.text($0)) (\(percent))" } ?? held,
+                .received: entry.totalBytes == nil ? received : "\(received) (\(percent))",
                 .destination: Terminal.shortened(place ?? "-", to: 30),
             ]
             let shown = DownloadURL.shownKey(entry.key)

@@ -45,7 +45,7 @@ struct SetCommand: ContextCommand {
 
     private static func words(_ rate: RatePlan) -> String {
         if rate.text == "none" { return "no limit" }
-        return "at most \(rate.constant.map { "\(ByteCount.text($0))/s" } ?? rate.text)"
+        return "at most \(rate.constant.map(ByteCount.rate) ?? rate.text)"
     }
 
     /// Each limit has its own file, so that one that is set soon after the other does not replace it.

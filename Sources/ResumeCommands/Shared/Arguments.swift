@@ -48,6 +48,12 @@ extension ParsableArguments {
         if isWrong { throw ValidationError(message()) }
     }
 
+    /// Throws an error about an option whose number is outside of a range.
+    func require(_ number: Int?, in range: ClosedRange<Int>, _ option: String) throws {
+        try require(
+            number.map(range.contains) ?? true, "\(option) must be between \(range.lowerBound) and \(range.upperBound)")
+    }
+
     /// Throws an error about options that are given together.
     func exclude(_ areGiven: Bool, _ options: String, with others: String? = nil) throws {
         try refuse(areGiven, "\(options) cannot be combined\(others.map { " with \($0)" } ?? "")")

@@ -25,6 +25,14 @@ struct ByteCount: Equatable, TypedValue {
         "t": 1 << 40, "T": 1 << 40, "TiB": 1 << 40, "TB": 1_000_000_000_000,
     ]
 
+    /// Returns the size of a part, and that of the whole if it is known.
+    static func text(_ bytes: Int64, of total: Int64?) -> String {
+        text(bytes) + (total.map { " of \(text($0))" } ?? "")
+    }
+
+    /// Returns a human-readable rate.
+    static func rate(_ bytes: Int64) -> String { "\(text(bytes))/s" }
+
     /// Returns a human-readable size in binary units.
     static func text(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
