@@ -59,12 +59,7 @@ struct PurgeCommand: ContextCommand {
             ) { $0.id <= last && isChosen($0) }
             return (report, [], false)
         }
-        if json {
-            context.print(Rendering.json(report, dryRun: dryRun))
-        } else {
-            Rendering.show(report, dryRun: dryRun, context)
-            context.print(Rendering.sum(report, dryRun: dryRun))
-        }
+        Rendering.finish(report, dryRun: dryRun, asJSON: json, context)
         if !unknown.isEmpty {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }

@@ -6,6 +6,19 @@ struct CompletionsCommand: ContextCommand {
 
     enum Shell: String, ExpressibleByArgument, CaseIterable {
         case bash, zsh, fish
+
+        /// The script that makes the shell ask the program what completes a word.
+        ///
+        /// The program decides (``CompletionCourse``); a script only knows how its shell completes files.
+        var script: String {
+            let bytes =
+                switch self {
+                case .bash: PackageResources.completion_bash
+                case .zsh: PackageResources.completion_zsh
+                case .fish: PackageResources.completion_fish
+                }
+            return String(decoding: bytes, as: UTF8.self)
+        }
     }
 
     @Argument(help: "Shell to print the script for.")

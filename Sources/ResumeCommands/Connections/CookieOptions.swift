@@ -22,7 +22,7 @@ struct CookieOptions: ParsableArguments {
             text.contains("=") || text.contains("\t") || text.isEmpty ? [text] : try Self.cookies(in: text)
         }
         if let cookieJar, unsafe access(cookieJar, F_OK) == 0 { cookies += try Self.cookies(in: cookieJar) }
-        try require(HTTPField.isValidValue(pairs), "--cookie must not contain control characters")
+        try require(HTTPField.isValidValue(field ?? ""), "--cookie must not contain control characters")
     }
 
     /// Returns the cookies in a file: lines in Netscape's format, or of `Set-Cookie` fields, as `name=value`.
@@ -44,11 +44,11 @@ struct CookieOptions: ParsableArguments {
     /// The lines of files.
     var lines: [String] { cookies.filter { $0.contains("\t") } }
 
-    /// The value of `Cookie`.
-    private var pairs: String { cookies.filter { !$0.isEmpty && !$0.contains("\t") }.joined(separator: "; ") }
-
     /// The header field of the cookies for the URL's origin; nil if there are none.
-    var field: String? { pairs.isEmpty ? nil : pairs }
+    var field: String? {
+        let pairs = cookies.filter { !$0.isEmpty && !$0.contains("\t") }
+        return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
+    }
 
     /// Returns the cookies that all downloads share; nil if each has its own.
     func jar() -> CookieJar? { cookieJar == nil && lines.isEmpty ? nil : CookieJar(lines) }
