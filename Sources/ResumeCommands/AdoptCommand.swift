@@ -5,11 +5,7 @@ import ResumeStore
 
 /// The command `resumectl adopt`.
 struct AdoptCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "adopt",
-        abstract: "Take over what another program has left of a file.",
-        usage: "resumectl adopt [<options>] <path> [<url>]    (--help-hidden shows all options)",
-        discussion: HelpTopic.discussion(of: "adopt"))
+    static let configuration = CommandConfiguration("adopt")
 
     @Argument(help: .value("path", "The partial file or its control file."), completion: .file())
     var path: String
@@ -18,7 +14,7 @@ struct AdoptCommand: ContextCommand {
     var url: String?
 
     @Option(
-        name: [.customShort("o", allowingJoined: true), .long],
+        name: .option("o output"),
         help: .value("path", "File to write when the download is complete."), completion: .file())
     var output: String?
 
@@ -80,9 +76,9 @@ struct AdoptCommand: ContextCommand {
             let place = try request.checkedDestination().path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
             guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
-            let total = adoption.totalBytes.map { " of \(ByteCount.text($0))" } ?? ""
+            let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
             context.print(
-                "adopted \(ByteCount.text(adoption.heldBytes))\(total) from \(path) (\(adoption.program.rawValue)): "
+                "adopted \(bytes) from \(path) (\(adoption.program.rawValue)): "
                     + "\(proof). Run 'resumectl resume \(ShellWord.quoted(place))' to complete it as this file.")
         }
     }

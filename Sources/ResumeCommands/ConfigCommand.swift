@@ -3,10 +3,7 @@ import ResumeHTTP
 
 /// The command `resumectl config`.
 struct ConfigCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "config",
-        abstract: "Show the defaults of get and resume, and where they are set.",
-        discussion: HelpTopic.discussion(of: "config"))
+    static let configuration = CommandConfiguration("config")
 
     @OptionGroup var storeOptions: StoreOptions
 
@@ -14,11 +11,8 @@ struct ConfigCommand: ContextCommand {
     var json = false
 
     func run(_ context: CommandContext) async throws {
-        var lines: [(name: String, value: String, source: String)] = []
         let settings = try Settings(context, of: ResumeCtl.self)?.effective ?? []
-        for setting in settings where setting.name != "store" {
-            lines.append((setting.name, setting.shown, setting.source))
-        }
+        var lines = settings.filter { $0.name != "store" }.map { (name: $0.name, value: $0.shown, source: $0.source) }
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let file = settings.first { $0.name == "store" }
         let source = file?.source ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
@@ -27,11 +21,8 @@ struct ConfigCommand: ContextCommand {
         }
         lines.append(("store", Printable.escaped(try context.storePath(storeOptions.store)), source))
         for line in lines.sorted(by: { $0.name < $1.name }) {
-            if json {
-                context.print(["name": line.name, "source": line.source, "value": line.value])
-            } else {
-                context.print("\(line.name) = \(line.value)  [\(line.source)]")
-            }
+            let members: JSONObject = ["name": line.name, "source": line.source, "value": line.value]
+            context.print(json ? members.json : "\(line.name) = \(line.value)  [\(line.source)]")
         }
     }
 }

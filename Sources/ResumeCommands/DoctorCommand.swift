@@ -5,10 +5,7 @@ import ResumeStore
 
 /// The command `resumectl doctor`.
 struct DoctorCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor",
-        abstract: "Check versions, settings, file system, locks, space.",
-        discussion: HelpTopic.discussion(of: "doctor"))
+    static let configuration = CommandConfiguration("doctor")
 
     @OptionGroup var storeOptions: StoreOptions
 

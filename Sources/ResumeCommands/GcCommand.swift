@@ -4,11 +4,7 @@ import ResumeStore
 
 /// The command `resumectl gc`.
 struct GcCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "gc",
-        abstract: "Apply the limits: remove expired, then old entries.",
-        usage: "resumectl gc [--store <dir>] [--max-size <size>] [--max-age <time>] [--stale] [<options>]",
-        discussion: HelpTopic.discussion(of: "gc"))
+    static let configuration = CommandConfiguration("gc")
 
     @OptionGroup var storeOptions: StoreOptions
 
@@ -48,16 +44,11 @@ struct GcCommand: ContextCommand {
             report.orphanBytes = leftovers.reduce(report.orphanBytes) { $0.addingSaturating($1.bytes) }
             return (report, self.limits(of: store.configuration))
         }
+        if quiet, !json { return }
         // A timer runs this before the first download, too.
-        if json { return context.print(Rendering.json(done?.0 ?? RemovalReport(), dryRun: dryRun)) }
-        if quiet { return }
-        if let (report, limits) = done {
-            Rendering.show(report, dryRun: dryRun, context)
-            context.print(Rendering.sum(report, dryRun: dryRun))
-            context.print(limits)
-        } else {
-            context.print("there is no store yet")
-        }
+        guard json || done != nil else { return context.print("there is no store yet") }
+        Rendering.finish(done?.0 ?? RemovalReport(), dryRun: dryRun, asJSON: json, context)
+        if let limits = done?.1, !json { context.print(limits) }
     }
 
     /// Returns the limits that are applied, and where each of them was set.

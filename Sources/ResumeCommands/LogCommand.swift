@@ -5,11 +5,7 @@ import ResumeStore
 
 /// The command `resumectl log`.
 struct LogCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "log",
-        abstract: "Show why downloads were resumed, restarted or removed.",
-        usage: "resumectl log [<options>] [<entry>]",
-        discussion: HelpTopic.discussion(of: "log"))
+    static let configuration = CommandConfiguration("log")
 
     @OptionGroup var storeOptions: StoreOptions
 
@@ -20,9 +16,7 @@ struct LogCommand: ContextCommand {
     @Flag(help: "Print one JSON object per event.")
     var json = false
 
-    @Option(
-        name: [.customShort("n", allowingJoined: true), .customLong("number")],
-        help: .value("n", "Number of events, the newest ones; 0 for all of them."))
+    @Option(name: .option("n number"), help: .value("n", "Number of events, the newest ones; 0 for all of them."))
     var count: Int = 50
 
     @Option(typed: "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h.")
@@ -38,7 +32,7 @@ struct LogCommand: ContextCommand {
     var follow = false
 
     func validate() throws {
-        try refuse(follow && until != nil, "--follow and --until cannot be combined")
+        try exclude(follow && until != nil, "--follow and --until")
         try require(count >= 0, "--number must not be negative; 0 prints all events")
         let now = WallClock.milliseconds
         if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {

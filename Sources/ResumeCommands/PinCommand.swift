@@ -3,9 +3,7 @@ import ResumeStore
 
 /// The command `resumectl pin`.
 struct PinCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Exclude an entry from automatic removal and gc.",
-        discussion: "EXAMPLE:\n  resumectl pin https://example.org/image.iso")
+    static let configuration = CommandConfiguration("pin")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument
@@ -15,9 +13,7 @@ struct PinCommand: ContextCommand {
 
 /// The command `resumectl unpin`.
 struct UnpinCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Include it in automatic removal and gc again.",
-        discussion: "EXAMPLE:\n  resumectl unpin https://example.org/image.iso")
+    static let configuration = CommandConfiguration("unpin")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument

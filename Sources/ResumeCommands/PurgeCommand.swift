@@ -5,18 +5,7 @@ import ResumeStore
 
 /// The command `resumectl purge`.
 struct PurgeCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "purge",
-        abstract: "Remove selected entries and their data.",
-        usage: """
-            resumectl purge [<options>] <entry> ...
-            resumectl purge [<options>] --all [--yes]
-            resumectl purge [<options>] [<entry> ...]
-              [--older-than <time>] [--larger-than <size>] [--match <glob>]
-
-            Options: [--store <dir>] [--include-pinned] [--dry-run] [--json]
-            """,
-        discussion: HelpTopic.discussion(of: "purge"))
+    static let configuration = CommandConfiguration("purge")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments
@@ -46,8 +35,7 @@ struct PurgeCommand: ContextCommand {
             entries.names.isEmpty && !all && !hasCondition,
             "specify what to remove: entries, --all, --older-than, --larger-than or --match")
         try refuse(yes && !all, "--yes requires --all")
-        try refuse(
-            all && (!entries.names.isEmpty || hasCondition), "--all cannot be combined with entries or conditions")
+        try exclude(all && (!entries.names.isEmpty || hasCondition), "--all", with: "entries or conditions")
     }
 
     /// The number of entries that --all removes without a question if there is no terminal.
@@ -71,12 +59,7 @@ struct PurgeCommand: ContextCommand {
             ) { $0.id <= last && isChosen($0) }
             return (report, [], false)
         }
-        if json {
-            context.print(Rendering.json(report, dryRun: dryRun))
-        } else {
-            Rendering.show(report, dryRun: dryRun, context)
-            context.print(Rendering.sum(report, dryRun: dryRun))
-        }
+        Rendering.finish(report, dryRun: dryRun, asJSON: json, context)
         if !unknown.isEmpty {
             throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
         }

@@ -6,11 +6,7 @@ import ResumeStore
 
 /// The command `resumectl resume`.
 struct ResumeCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "resume",
-        abstract: "Continue the downloads that are not done.",
-        usage: "resumectl resume [<options>] [<job> ...]    (--help-hidden shows all options)",
-        discussion: HelpTopic.discussion(of: "resume"))
+    static let configuration = CommandConfiguration("resume")
 
     @OptionGroup var jobs: JobArguments
 

@@ -8,11 +8,8 @@ import ResumeFiles
 package struct ResumeCtl: ParsableCommand {
     /// The name, help and subcommands.
     package static let configuration = CommandConfiguration(
-        commandName: "resumectl",
-        abstract: "Resumable downloads. Partial data survives crashes, power loss and restarts.",
-        discussion: HelpTopic.discussion(of: "resumectl"),
-        version: "0.1.0",
-        groupedSubcommands: [
+        "resumectl", version: "0.1.0",
+        groups: [
             CommandGroup(
                 name: "Download",
                 subcommands: [

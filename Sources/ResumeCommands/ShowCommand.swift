@@ -4,10 +4,7 @@ import ResumeStore
 
 /// The command `resumectl show`.
 struct ShowCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show an entry: validators, received bytes, history.",
-        discussion: HelpTopic.discussion(of: "show"))
+    static let configuration = CommandConfiguration("show")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument
@@ -22,20 +19,17 @@ struct ShowCommand: ContextCommand {
                 show(entry, try await store.events(for: entry.key).suffix(20), context)
             } catch let error as StoreError where error.code == .noEntry {
                 guard let (record, file) = try await store.delivered(named: entry.name) else { throw error }
-                if json {
-                    let state = file.state(at: record.path).rawValue
-                    context.print(Rendering.json(record, file).adding(["state": state]))
-                }
-                for line in json ? [] : Rendering.lines(record, file) { context.print(line) }
+                guard json else { return Rendering.lines(record, file).forEach(context.print) }
+                let state = file.state(at: record.path).rawValue
+                context.print(Rendering.json(record, file).adding(["state": state]))
             }
         }
     }
 
     private func show(_ entry: Entry, _ events: ArraySlice<Event>, _ context: CommandContext) {
         guard json else {
-            for line in Rendering.lines(entry) { context.print(line) }
-            for event in events { context.print(Rendering.line(event, withKey: false)) }
-            return
+            let lines = Rendering.lines(entry) + events.map { Rendering.line($0, withKey: false) }
+            return lines.forEach(context.print)
         }
         let known = entry.representation
         context.print(

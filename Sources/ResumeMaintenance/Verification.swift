@@ -76,8 +76,15 @@ extension DownloadStore {
             }
             return
         }
-        try await databaseFindings().forEach(onFinding)
-        try await rowFindings(repairing: repairing).forEach(onFinding)
+        let damage = try await survey { connection in
+            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }
+        }
+        for text in damage where text != "ok" { onFinding(Finding(kind: .database, detail: text, isRepaired: false)) }
+        let rows = try await unreadableRows(removing: repairing)
+        if rows > 0 {
+            let detail = "\(rows) row\(rows == 1 ? "" : "s") that no download uses, or with impossible values"
+            onFinding(Finding(kind: .rows, detail: detail, isRepaired: repairing))
+        }
         // Repairs the sums first, since rows cannot be removed while sums overflow.
         let totals = repairing ? try await totalsFindings(repairing: true) : []
         var page: [Entry] = []
@@ -115,14 +122,6 @@ extension DownloadStore {
             if seen.count >= 4096 { try await lookAgain() }
         }
         try await lookAgain()
-    }
-
-    private func databaseFindings() async throws -> [Finding] {
-        try await survey { connection in
-            try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }
-                .filter { $0 != "ok" }
-                .map { Finding(kind: .database, detail: $0, isRepaired: false) }
-        }
     }
 
     /// Checks entries together, since each change of thread costs more than the check of a small file.
@@ -181,13 +180,6 @@ extension DownloadStore {
         return blobs != nil
     }
 
-    private func rowFindings(repairing: Bool) async throws -> [Finding] {
-        let count = try await unreadableRows(removing: repairing)
-        guard count > 0 else { return [] }
-        let detail = "\(count) row\(count == 1 ? "" : "s") that no download uses, or with impossible values"
-        return [Finding(kind: .rows, detail: detail, isRepaired: repairing)]
-    }
-
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
         guard let (stored, actual, entries) = try await wrongTotals(repairing: repairing) else { return [] }
         let detail =
@@ -209,13 +201,9 @@ private struct BlobState {
         intact = entry.chunks
         // All parts are in one blob, except in a manipulated row.
         for path in Set(entry.chunks.map(\.path)).sorted() {
-            guard let name = BlobName(path: path) else {
-                found.append((.badPath, Printable.escaped(path)))
-                intact = []
-                continue
-            }
-            guard let file = try folder.openBlob(name) else {
-                found.append((.blobMissing, path))
+            let name = BlobName(path: path)
+            guard let file = try name.flatMap(folder.openBlob) else {
+                found.append(name == nil ? (.badPath, Printable.escaped(path)) : (.blobMissing, path))
                 intact = []
                 continue
             }

@@ -2,12 +2,23 @@ import ArgumentParser
 
 /// The command `resumectl completions`.
 struct CompletionsCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "completions", abstract: "Print a completion script for a shell.",
-        discussion: HelpTopic.discussion(of: "completions"))
+    static let configuration = CommandConfiguration("completions")
 
     enum Shell: String, ExpressibleByArgument, CaseIterable {
         case bash, zsh, fish
+
+        /// The script that makes the shell ask the program what completes a word.
+        ///
+        /// The program decides (``CompletionCourse``); a script only knows how its shell completes files.
+        var script: String {
+            let bytes =
+                switch self {
+                case .bash: PackageResources.completion_bash
+                case .zsh: PackageResources.completion_zsh
+                case .fish: PackageResources.completion_fish
+                }
+            return String(decoding: bytes, as: UTF8.self)
+        }
     }
 
     @Argument(help: "Shell to print the script for.")

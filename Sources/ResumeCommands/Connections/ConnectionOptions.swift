@@ -7,19 +7,17 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: .hidden("Trust these certificates (PEM), not the system's.", "file"), completion: .file())
     var cacert: String?
 
-    @Flag(name: [.customShort("k"), .long], help: "Do not verify certificates of servers.")
+    @Flag(name: .flag("k insecure"), help: "Do not verify certificates of servers.")
     var insecure = false
 
-    @Option(
-        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: .hidden("Proxy, instead of that in http_proxy and so on.", "url"))
+    @Option(name: .option("x proxy"), help: .hidden("Proxy, instead of that in http_proxy and so on.", "url"))
     var proxy: String?
 
     @Option(name: .customLong("socks5-hostname"), help: .hidden("SOCKS 5 proxy that resolves names.", "host:port"))
     var socksProxy: String?
 
     @Option(
-        name: [.customShort("E", allowingJoined: true), .long],
+        name: .option("E cert"),
         help: .hidden("Certificate of the client and its key (PEM).", "file[:password]"), completion: .file())
     var cert: String?
 
@@ -32,7 +30,7 @@ struct ConnectionOptions: ParsableArguments {
     var tlsMax: TLSVersion?
 
     @Flag(
-        name: [.customLong("tls-old"), .customLong("tlsv1.0")],
+        name: .flag("tls-old tlsv1.0"),
         help: .hidden("Also accept TLS 1.0 and short keys, for old devices."))
     var usesOldTLS = false
 
@@ -50,10 +48,10 @@ struct ConnectionOptions: ParsableArguments {
     @Option(name: .customLong("interface"), help: .hidden("Connect from this network interface or address.", "name"))
     var localInterface: String?
 
-    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: .hidden("Connect to IPv4 addresses only."))
+    @Flag(name: .flag("4 ipv4"), help: .hidden("Connect to IPv4 addresses only."))
     var usesIPv4 = false
 
-    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: .hidden("Connect to IPv6 addresses only."))
+    @Flag(name: .flag("6 ipv6"), help: .hidden("Connect to IPv6 addresses only."))
     var usesIPv6 = false
 
     mutating func validate() throws {
@@ -62,15 +60,15 @@ struct ConnectionOptions: ParsableArguments {
                 "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
                     + "--connections \(proxy)")
         }
-        try refuse(proxy != nil && socksProxy != nil, "--proxy and --socks5-hostname cannot be combined")
+        try exclude(proxy != nil && socksProxy != nil, "--proxy and --socks5-hostname")
         if let host = socksProxy {
             proxy = "socks5h://\(host)"
             socksProxy = nil
         }
-        try refuse(usesDigest && usesAnyMethod, "--digest and --anyauth cannot be combined")
+        try exclude(usesDigest && usesAnyMethod, "--digest and --anyauth")
         try refuse(privateKey != nil && cert == nil, "--private-key requires --cert")
-        try refuse(usesIPv4 && usesIPv6, "--ipv4 (-4) and --ipv6 (-6) cannot be combined")
-        try refuse(insecure && cacert != nil, "--insecure (-k) and --cacert cannot be combined")
+        try exclude(usesIPv4 && usesIPv6, "--ipv4 (-4) and --ipv6 (-6)")
+        try exclude(insecure && cacert != nil, "--insecure (-k) and --cacert")
         try require(
             addresses.allSatisfy({ Self.addresses($0) != nil }),
             "--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")

@@ -67,14 +67,11 @@ struct ConnectionTrust {
 
     /// Returns the options that must be given again to continue the download with this key.
     static func options(in key: String) -> [String] {
-        (mark(in: key)?.split(separator: ",") ?? []).map { part in
-            switch part.prefix(while: { $0 != "=" }) {
-            case "unverified": "--insecure"
-            case "authorities": "--cacert"
-            case "address": "--resolve"
-            case "weak": "--tls-old"
-            default: "--proxy"
-            }
+        let names = [
+            "unverified": "--insecure", "authorities": "--cacert", "address": "--resolve", "weak": "--tls-old",
+        ]
+        return (mark(in: key)?.split(separator: ",") ?? []).map { part in
+            names[String(part.prefix { $0 != "=" })] ?? "--proxy"
         }
     }
 

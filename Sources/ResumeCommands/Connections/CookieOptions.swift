@@ -8,7 +8,7 @@ import ResumeHTTP
 struct CookieOptions: ParsableArguments {
     /// Cookies as `name=value`; after the validation, also the lines of cookie files, which contain tabs.
     @Option(
-        name: [.customShort("b", allowingJoined: true), .customLong("cookie")],
+        name: .option("b cookie"),
         help: .hidden("Cookies 'name=value' for the URL's origin, or a file of cookies.", "data|file"))
     var cookies: [String] = []
 
@@ -22,7 +22,7 @@ struct CookieOptions: ParsableArguments {
             text.contains("=") || text.contains("\t") || text.isEmpty ? [text] : try Self.cookies(in: text)
         }
         if let cookieJar, unsafe access(cookieJar, F_OK) == 0 { cookies += try Self.cookies(in: cookieJar) }
-        try require(HTTPField.isValidValue(pairs), "--cookie must not contain control characters")
+        try require(HTTPField.isValidValue(field ?? ""), "--cookie must not contain control characters")
     }
 
     /// Returns the cookies in a file: lines in Netscape's format, or of `Set-Cookie` fields, as `name=value`.
@@ -44,11 +44,11 @@ struct CookieOptions: ParsableArguments {
     /// The lines of files.
     var lines: [String] { cookies.filter { $0.contains("\t") } }
 
-    /// The value of `Cookie`.
-    private var pairs: String { cookies.filter { !$0.isEmpty && !$0.contains("\t") }.joined(separator: "; ") }
-
     /// The header field of the cookies for the URL's origin; nil if there are none.
-    var field: String? { pairs.isEmpty ? nil : pairs }
+    var field: String? {
+        let pairs = cookies.filter { !$0.isEmpty && !$0.contains("\t") }
+        return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
+    }
 
     /// Returns the cookies that all downloads share; nil if each has its own.
     func jar() -> CookieJar? { cookieJar == nil && lines.isEmpty ? nil : CookieJar(lines) }
@@ -58,9 +58,8 @@ struct CookieOptions: ParsableArguments {
     /// - Returns: False if that failed.
     func save(_ jar: CookieJar) -> Bool {
         guard let cookieJar else { return true }
-        var status = stat()
         // A device is written to, and a file replaced when the new one is complete.
-        let isFile = unsafe stat(cookieJar, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+        let isFile = (try? Folder.status(at: cookieJar, in: AT_FDCWD, 0))?.kind ?? .regular == .regular
         let path = isFile ? "\(cookieJar).\(getpid())" : cookieJar
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | (isFile ? O_CREAT | O_EXCL : 0), 0o600)
         guard descriptor >= 0 else { return false }

@@ -4,9 +4,7 @@ import ResumeHTTP
 
 /// The header fields of the user.
 struct HeaderOptions: ParsableArguments {
-    @Option(
-        name: [.customShort("H", allowingJoined: true), .customLong("header")],
-        help: .value("field", "Header field for the URL's origin, or @FILE."))
+    @Option(name: .option("H header"), help: .value("field", "Header field for the URL's origin, or @FILE."))
     var headers: [String] = []
 
     mutating func validate() throws {

@@ -8,46 +8,31 @@ import ResumeHTTP
 /// `docs/resumectl.md` lists them.
 struct FamiliarOptions: ParsableArguments {
     /// What this program does anyway.
-    @Flag(
-        name: [
-            .customShort("O"), .customLong("remote-name"), .customShort("L"), .customLong("location"),
-            .customShort("f"), .customLong("fail"), .customShort("S"), .customLong("show-error"), .customShort("c"),
-            .customLong("continue"),
-        ], help: .hidden)
+    @Flag(name: .flag("O remote-name L location f fail S show-error c continue"), help: .hidden)
     var asUsual = false
 
     @Flag(name: .customLong("create-dirs"), help: .hidden)
     var createsFolders = false
 
-    @Flag(name: [.customShort("s"), .customLong("silent")], help: .hidden)
+    @Flag(name: .flag("s silent"), help: .hidden)
     var isSilent = false
 
-    @Option(
-        name: [.customShort("C", allowingJoined: true), .customLong("continue-at")], parsing: .unconditional,
-        help: .hidden)
+    @Option(name: .option("C continue-at"), parsing: .unconditional, help: .hidden)
     var offset: String?
 
-    @Option(
-        name: [.customShort("u", allowingJoined: true), .customLong("user")],
-        help: .value("user:pass", "User and password for the server (Basic)."))
+    @Option(name: .option("u user"), help: .value("user:pass", "User and password for the server (Basic)."))
     var user: String?
 
-    @Flag(
-        name: [.customShort("n"), .customLong("netrc")],
-        help: "Use the user and password in ~/.netrc.")
+    @Flag(name: .flag("n netrc"), help: "Use the user and password in ~/.netrc.")
     var usesNetrc = false
 
     @Option(help: .hidden("Use the users and passwords in this file.", "file"))
     var netrcFile: String?
 
-    @Option(
-        name: [.customShort("A", allowingJoined: true), .customLong("user-agent")],
-        help: .hidden("Value of the header field User-Agent.", "text"))
+    @Option(name: .option("A user-agent"), help: .hidden("Value of the header field User-Agent.", "text"))
     var userAgent: String?
 
-    @Option(
-        name: [.customShort("e", allowingJoined: true), .customLong("referer")],
-        help: .hidden("Value of the header field Referer.", "url"))
+    @Option(name: .option("e referer"), help: .hidden("Value of the header field Referer.", "url"))
     var referer: String?
 
     @OptionGroup var cookies: CookieOptions

@@ -49,8 +49,8 @@ extension GetCommand {
         {
             failure = await interruption(of: request, with: downloader, CommandFailure(error))
         } else {
-            let named = (error as? StoreError)?.naming(
-                destination: request.destination, store: downloader?.store.path ?? "")
+            let place = try? Destination(request.destination)
+            let named = (error as? StoreError)?.naming(destination: place, store: downloader?.store.path ?? "")
             failure = CommandFailure(named ?? error)
             let refused = error as? DownloadError
             if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {

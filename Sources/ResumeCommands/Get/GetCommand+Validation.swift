@@ -24,27 +24,24 @@ extension GetCommand {
         let digests = [checks.sha256, checks.sha512, checks.checksums, checks.checksum.map(\.hexadecimal)].count {
             $0 != nil
         }
-        try refuse(digests > 1, "--sha256, --sha512, --checksum and --checksums cannot be combined")
-        try refuse(
-            files.skipExisting && (checks.restart || digests > 0),
-            "--skip-existing cannot be combined with --restart or a checksum")
-        try refuse(files.skipExisting && files.from != nil, "--skip-existing cannot be combined with --from")
-        try refuse(
+        try exclude(digests > 1, "--sha256, --sha512, --checksum and --checksums")
+        try exclude(
+            files.skipExisting && (checks.restart || digests > 0), "--skip-existing", with: "--restart or a checksum")
+        try exclude(files.skipExisting && files.from != nil, "--skip-existing", with: "--from")
+        try exclude(
             writesToOutput && (files.directory != nil || messages.json || files.skipExisting),
-            "--output - cannot be combined with --directory, --json or --skip-existing")
-        try refuse(programs.onComplete != nil && writesToOutput, "--on-complete cannot be combined with --output -")
+            "--output -", with: "--directory, --json or --skip-existing")
+        try exclude(programs.onComplete != nil && writesToOutput, "--on-complete", with: "--output -")
         try refuse((files.hold || files.keep) && !writesToOutput, "--hold and --keep require --output -")
         try refuse(
             files.output?.hasPrefix("/") == true && files.directory != nil,
             "--output must be a relative path if --directory is given")
-        try refuse(
-            files.overwrite && (files.autoRename || files.skipExisting),
-            "--overwrite cannot be combined with --auto-rename or --skip-existing")
-        try refuse(
-            files.autoRename && files.remoteHeaderName, "--auto-rename and --remote-header-name cannot be combined")
-        try refuse(
-            files.remoteHeaderName && files.output != nil, "--output and --remote-header-name cannot be combined")
-        try refuse(files.from != nil && requests.range != nil, "--from cannot be combined with --range")
+        try exclude(
+            files.overwrite && (files.autoRename || files.skipExisting), "--overwrite",
+            with: "--auto-rename or --skip-existing")
+        try exclude(files.autoRename && files.remoteHeaderName, "--auto-rename and --remote-header-name")
+        try exclude(files.remoteHeaderName && files.output != nil, "--output and --remote-header-name")
+        try exclude(files.from != nil && requests.range != nil, "--from", with: "--range")
         try refuse(
             connection.cert != nil && requests.key.map { $0.hasSuffix(".pem") || $0.hasSuffix(".key") } == true,
             "--key names a download in the store; the file with the key of --cert is --private-key")
@@ -65,9 +62,6 @@ extension GetCommand {
             try Redaction.requireURL(headUrl, of: "--head-url")
         }
         if let key = requests.key {
-            try refuse(
-                connection.cert != nil && connection.privateKey == nil && key.hasSuffix(".pem"),
-                "--key names the download in the store; use --private-key for --cert")
             try refuse(key.isEmpty, "--key must not be empty")
             try refuse(
                 (try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key),
@@ -84,9 +78,7 @@ extension GetCommand {
         try require(
             requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
             "--accept-encoding requires content codings such as gzip")
-        try require(
-            (1...DownloadRequest.mostConnections).contains(pace.connections),
-            "--connections must be between 1 and \(DownloadRequest.mostConnections)")
+        try require(pace.connections, in: 1...DownloadRequest.mostConnections, "--connections")
         try require(
             TimeSpan.isLimit(pace.connectTimeout), "--connect-timeout must be between 0.1 and 86400 seconds")
         try require(

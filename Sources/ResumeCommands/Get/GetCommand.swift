@@ -5,11 +5,7 @@ import ResumeHTTP
 
 /// The command `resumectl get`.
 struct GetCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "get",
-        abstract: "Download URLs, resuming where an earlier run stopped.",
-        usage: "resumectl get [<options>] <url> ...    (--help-hidden shows all options)",
-        discussion: HelpTopic.discussion(of: "get"))
+    static let configuration = CommandConfiguration("get")
 
     @Argument(help: .value("url", "host/path means https, but http for this machine."))
     var urls: [String] = []

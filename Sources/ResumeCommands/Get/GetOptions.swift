@@ -4,17 +4,17 @@ import ResumeHTTP
 /// Which URLs `get` downloads, besides its arguments, and where to.
 struct FileOptions: ParsableArguments {
     @Option(
-        name: [.customShort("o", allowingJoined: true), .long],
+        name: .option("o output"),
         help: .value("path", "File to write (replaced); - for standard output."), completion: .file())
     var output: String?
 
     @Option(
-        name: [.customShort("P", allowingJoined: true), .long],
+        name: .option("P directory"),
         help: .value("dir", "Folder to write to, which is created."), completion: .directory)
     var directory: String?
 
     @Option(
-        name: [.customShort("i", allowingJoined: true), .long],
+        name: .option("i input-file"),
         help: .value("file", "Read URLs from a file, one per line; - for input."), completion: .file())
     var inputFile: String?
 
@@ -27,9 +27,7 @@ struct FileOptions: ParsableArguments {
     @Flag(help: .hidden("With -o -, keep partial data in the store."))
     var keep = false
 
-    @Flag(
-        name: [.customShort("J"), .long],
-        help: "Use the name that the server sends.")
+    @Flag(name: .flag("J remote-header-name"), help: "Use the name that the server sends.")
     var remoteHeaderName = false
 
     @Flag(help: "If the file exists, write to name.1.ext.")

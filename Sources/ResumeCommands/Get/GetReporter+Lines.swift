@@ -37,8 +37,8 @@ extension GetReporter {
         case .started(let total):
             return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
         case .resumed(let offset, let total):
-            let length = total.map { " of \(ByteCount.text($0))" } ?? ", length unknown"
-            return "\(name): resumed at \(ByteCount.text(offset))\(length)"
+            let length = total == nil ? ", length unknown" : ""
+            return "\(name): resumed at \(ByteCount.text(offset, of: total))\(length)"
         case .damaged(let reason), .resumeDataOutdated(let reason):
             return "\(name): \(reason.text)"
         case .restarted(let reason, _):

@@ -5,10 +5,7 @@ import ResumeStore
 
 /// The command `resumectl history`.
 struct HistoryCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "history",
-        abstract: "Show the files that were delivered, newest last.",
-        discussion: HelpTopic.discussion(of: "history"))
+    static let configuration = CommandConfiguration("history")
 
     @OptionGroup var storeOptions: StoreOptions
 

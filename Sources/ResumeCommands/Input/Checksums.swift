@@ -31,7 +31,7 @@ struct Checksums {
     init(in bytes: [UInt8], of source: String) throws(CommandFailure) {
         self.source = source
         // The server may send millions of lines, and a line takes long in comparison.
-        InputFile.forEachLine(in: bytes, ofAtLeast: Self.shortestDigest) { add($0) }
+        InputFile.forEachLine(in: bytes[...], ofAtLeast: Self.shortestDigest) { add($0) }
         guard !lines.isEmpty else { throw missing() }
     }
 

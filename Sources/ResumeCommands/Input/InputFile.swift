@@ -18,8 +18,9 @@ final class InputFile {
     /// The path, without control characters.
     private let name: String
     private let descriptor: Int32
+    private let status: FileStatus?
     /// Whether a read returns at once; from a pipe, it waits for the writer.
-    private let isRegular: Bool
+    private var isRegular: Bool { status?.kind == .regular }
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
     /// The beginning of a line whose end has not been read.
     private var rest: [UInt8] = []
@@ -37,7 +38,7 @@ final class InputFile {
         descriptor = unsafe path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
         var status = stat()
-        isRegular = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        self.status = unsafe fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
     }
 
     deinit { close(descriptor) }
@@ -53,7 +54,7 @@ final class InputFile {
     /// - Throws: ``CommandFailure`` if it cannot be read, or is too long to be kept in memory.
     static func lines(of path: String) throws(CommandFailure) -> [Line] {
         var lines: [Line] = []
-        forEachLine(in: try bytes(of: path), ofAtLeast: 0) { lines.append($0) }
+        forEachLine(in: try bytes(of: path)[...]) { lines.append($0) }
         return lines
     }
 
@@ -72,16 +73,20 @@ final class InputFile {
         return bytes
     }
 
-    /// Calls a closure with each line of a file that has been fetched, except those of fewer bytes.
-    static func forEachLine(in bytes: [UInt8], ofAtLeast count: Int, _ body: (Line) -> Void) {
-        var start = 0
-        var number = 1
-        while start < bytes.count {
-            let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+    /// Calls a closure with each line of a text, except those of fewer bytes.
+    ///
+    /// - Returns: The number of the line that follows.
+    @discardableResult
+    static func forEachLine(
+        in bytes: ArraySlice<UInt8>, from first: Int = 1, ofAtLeast count: Int = 0, _ body: (Line) -> Void
+    ) -> Int {
+        var (start, number) = (bytes.startIndex, first)
+        while start < bytes.endIndex {
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
             if end - start >= count, let line = line(bytes[start..<end], number) { body(line) }
-            start = end + 1
-            number = number + 1
+            (start, number) = (end + 1, number + 1)
         }
+        return number
     }
 
     /// Returns the next lines, and fewer than asked for only at the end of the file, or while a pipe is empty.
@@ -102,9 +107,7 @@ final class InputFile {
 
     /// Whether no other user can have written it, except root.
     var isOwn: Bool {
-        var status = stat()
-        return unsafe fstat(descriptor, &status) == 0 && [0, geteuid()].contains(status.st_uid)
-            && status.st_mode & 0o022 == 0
+        status.map { [0, geteuid()].contains($0.owner) && $0.permissions & 0o022 == 0 } ?? false
     }
 
     /// Whether everything has been returned.
@@ -128,16 +131,12 @@ final class InputFile {
 
     private func readPart() throws(CommandFailure) {
         rest += try nextBytes()
-        var parts = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let last = isAtEnd ? [] : parts.removeLast()
-        for part in parts {
-            if let line = Self.line(part, number) { lines.append(line) }
-            number += 1
-        }
-        guard last.count <= Self.longestLine else {
+        let end = isAtEnd ? rest.endIndex : rest.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        number = Self.forEachLine(in: rest[..<end], from: number) { lines.append($0) }
+        rest.removeFirst(end)
+        guard rest.count <= Self.longestLine else {
             throw CommandFailure(.usage, "\(name), line \(number): too long for a URL")
         }
-        rest = Array(last)
     }
 
     /// Returns a line; nil if it is empty or a comment.

@@ -18,8 +18,9 @@ struct Netrc {
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {
         let shown = Printable.escaped(path)
-        var status = stat()
-        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+        if let status = try? Folder.status(at: path, in: AT_FDCWD, 0), status.kind == .regular,
+            status.permissions & 0o077 != 0
+        {
             throw CommandFailure(
                 .notFound,
                 "\(shown) contains passwords, and other users may read it. Run 'chmod 600 \(ShellWord.quoted(path))'.")

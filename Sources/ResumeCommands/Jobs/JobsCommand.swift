@@ -6,10 +6,7 @@ import ResumeStore
 
 /// The command `resumectl jobs`.
 struct JobsCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "jobs",
-        abstract: "List the unfinished downloads of get.",
-        discussion: HelpTopic.discussion(of: "jobs"))
+    static let configuration = CommandConfiguration("jobs")
 
     @OptionGroup var storeOptions: StoreOptions
 
@@ -50,8 +47,7 @@ struct JobsCommand: ContextCommand {
 extension Job {
     /// The stored bytes, and their total if it is known.
     fileprivate var received: String {
-        if state == .done, totalBytes == nil { return "all" }
-        return ByteCount.text(receivedBytes) + (totalBytes.map { " of \(ByteCount.text($0))" } ?? "")
+        state == .done && totalBytes == nil ? "all" : ByteCount.text(receivedBytes, of: totalBytes)
     }
 
     /// What it needs, and why it failed.
@@ -81,7 +77,7 @@ extension Job {
         _ name: String, _ state: String, _ received: String, _ url: String, _ width: Int
     ) -> String {
         let room = max(min(width / 3, 30), 8)
-        let start = Terminal.padded(Terminal.shortened(name, to: room), to: room)
+        let start = Terminal.fitted(name, to: room)
         let facts = "\(start)  \(Terminal.padded(state, to: 9))  \(Terminal.padded(received, to: 21))"
         let left = width - Terminal.columns(facts) - 2
         return left < EntryTable.leastURL
@@ -91,9 +87,7 @@ extension Job {
 
 /// The command `resumectl cancel`.
 struct CancelCommand: EndingCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Exclude downloads from resume; data is kept.",
-        discussion: "EXAMPLE:\n  resumectl cancel https://example.org/image.iso")
+    static let configuration = CommandConfiguration("cancel")
     static let end = Job.State.cancelled as Job.State?
 
     @OptionGroup var storeOptions: StoreOptions
@@ -105,9 +99,7 @@ struct CancelCommand: EndingCommand {
 
 /// The command `resumectl forget`.
 struct ForgetCommand: EndingCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Remove downloads from the list; data is kept.",
-        discussion: "EXAMPLE:\n  resumectl forget --all")
+    static let configuration = CommandConfiguration("forget")
     static let end: Job.State? = nil
 
     @OptionGroup var storeOptions: StoreOptions

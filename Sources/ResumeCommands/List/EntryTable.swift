@@ -15,7 +15,10 @@ struct EntryTable {
     /// The entries before the widths are known.
     private var waiting: [Row] = []
     private var layout: Layout?
-    private var sums = Sums()
+    private var count = 0
+    private var received: Int64 = 0
+    /// The sum of the lengths; nil if one is unknown.
+    private var total: Int64? = 0
 
     init(width: Int?, print: @escaping (String) -> Void) {
         self.width = width
@@ -25,7 +28,9 @@ struct EntryTable {
     /// Prints an entry.
     mutating func add(_ entry: Entry) {
         guard width != nil else { return print(Self.line(entry)) }
-        sums.add(entry)
+        count += 1
+        received = received.addingSaturating(entry.receivedBytes)
+        total = total.flatMap { total in entry.totalBytes.map(total.addingSaturating) }
         let row = Row(entry, isDecoded: true)
         if let layout { return print(layout.line(row)) }
         waiting.append(row)
@@ -34,9 +39,10 @@ struct EntryTable {
 
     /// Prints the rest, and the totals.
     mutating func end() {
-        guard width != nil, sums.count > 0 else { return }
+        guard width != nil, count > 0 else { return }
         begin()
-        print(sums.text)
+        let sum = total.map { " of \(ByteCount.text($0)) (\(Rendering.percent(received, of: $0)))" } ?? ""
+        print("\(Rendering.entries(count)), \(ByteCount.text(received))\(sum)")
     }
 
     private mutating func begin() {
@@ -53,25 +59,6 @@ struct EntryTable {
         let row = Row(entry)
         let used = Terminal.padded(row.text(.used) + " ago", to: 12)
         return "\(row.text(.state, 8))  \(row.text(.received, 28))  \(used)  \(row.key)\(row.note)"
-    }
-
-    /// The number of entries and the sums of their bytes.
-    private struct Sums {
-        var count = 0
-        private var received: Int64 = 0
-        private var total: Int64 = 0
-        private var isKnown = true
-
-        mutating func add(_ entry: Entry) {
-            count += 1
-            received = received.addingSaturating(entry.receivedBytes)
-            if let bytes = entry.totalBytes { total = total.addingSaturating(bytes) } else { isKnown = false }
-        }
-
-        var text: String {
-            let sum = isKnown ? " of \(ByteCount.text(total)) (\(Rendering.percent(received, of: total)))" : ""
-            return "\(Rendering.entries(count)), \(ByteCount.text(received))\(sum)"
-        }
     }
 
     /// A column before the URL.
@@ -92,12 +79,12 @@ struct EntryTable {
         ///   - entry: The entry.
         ///   - isDecoded: Whether the URL is shown as people read it, instead of as it is written.
         init(_ entry: Entry, isDecoded: Bool = false) {
-            let held = ByteCount.text(entry.receivedBytes)
+            let received = ByteCount.text(entry.receivedBytes, of: entry.totalBytes)
             let percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
             let place = entry.destination.map { Printable.escaped(StandardOutput.shown($0)) }
             texts = [
                 .state: entry.state.rawValue, .percent: percent, .used: Rendering.age(entry.usedAt),
-                .received: entry.totalBytes.map { "\(held) of \(ByteCount.text($0)) (\(percent))" } ?? held,
+                .received: entry.totalBytes == nil ? received : "\(received) (\(percent))",
                 .destination: Terminal.shortened(place ?? "-", to: 30),
             ]
             let shown = DownloadURL.shownKey(entry.key)

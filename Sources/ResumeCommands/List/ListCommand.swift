@@ -4,12 +4,7 @@ import ResumeStore
 
 /// The command `resumectl list`.
 struct ListCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the entries of the store.",
-        usage: "resumectl list [<options>]",
-        discussion: HelpTopic.discussion(of: "list"),
-        aliases: ["ls"])
+    static let configuration = CommandConfiguration("list", aliases: ["ls"])
 
     enum Order: String, ExpressibleByArgument, CaseIterable {
         case used, size, received, url, created
@@ -46,7 +41,7 @@ struct ListCommand: ContextCommand {
     var limit: Int?
 
     func validate() throws {
-        try refuse(format != nil && json, "--format and --json cannot be combined")
+        try exclude(format != nil && json, "--format and --json")
         try refuse(limit ?? 1 < 1, "--limit must be at least 1")
     }
 
@@ -82,16 +77,16 @@ struct ListCommand: ContextCommand {
 
     private var query: EntryQuery {
         // The library's orders begin with the smallest value, those of this command with the most interesting one.
-        let (order, isReversed): (EntryQuery.Order, Bool) =
+        let order: EntryQuery.Order =
             switch sort {
-            case .used: (.use, true)
-            case .size: (.size, true)
-            case .received: (.received, true)
-            case .url: (.url, false)
-            case .created: (.creation, true)
+            case .used: .use
+            case .size: .size
+            case .received: .received
+            case .url: .url
+            case .created: .creation
             }
         return EntryQuery(
-            order: order, isReversed: isReversed != reverse, state: state.flatMap { Entry.State(rawValue: $0.rawValue) }
-        )
+            order: order, isReversed: (sort != .url) != reverse,
+            state: state.flatMap { Entry.State(rawValue: $0.rawValue) })
     }
 }

@@ -53,7 +53,7 @@ extension ProgressState {
     private static func line(of files: ArraySlice<File>, width: Int) -> String {
         let received = ByteCount.text(files.reduce(Int64(0)) { $0.addingSaturating($1.received) })
         let rates = files.compactMap(\.meter.rate)
-        let rate = rates.isEmpty ? "" : "  \(ByteCount.text(rates.reduce(0) { $0.addingSaturating($1) }))/s"
+        let rate = rates.isEmpty ? "" : "  \(ByteCount.rate(rates.reduce(0) { $0.addingSaturating($1) }))"
         let saving = files.count(where: \.isSaving)
         let more = "and \(files.count) more"
         let words = saving == files.count ? "\(more), being saved to disk" : more
@@ -70,7 +70,7 @@ extension ProgressState {
         let bytes = missing > 0 || areKnown ? " of \(least)\(ByteCount.text(all))" : ""
         let percent = areKnown && all > 0 ? "  \(Rendering.percent(received, of: all))" : ""
         let rate = meter.rate
-        let speed = rate.map { "  \(ByteCount.text($0))/s" } ?? ""
+        let speed = rate.map { "  " + ByteCount.rate($0) } ?? ""
         let left = rate.flatMap { rate in
             // "At least no time" says nothing.
             rate > 0 && missing > (areKnown ? 0 : rate) ? "  \(least)\(TimeSpan.text(missing / rate)) left" : nil
@@ -141,7 +141,7 @@ extension ProgressState {
     }
 
     private func line(_ file: File, name: Int, columns: [(Column, Int)], bar: Int, width: Int) -> String {
-        let start = Terminal.padded(Terminal.shortened(file.name, to: name), to: name)
+        let start = Terminal.fitted(file.name, to: name)
         if let words = words(file)?.long {
             let percent = text(file, .percent)
             let known = percent.isEmpty ? words : "\(percent), \(words)"
@@ -158,10 +158,10 @@ extension ProgressState {
 
     /// Returns the line in a terminal that has room for the name and one fact.
     private func narrow(_ file: File, width: Int) -> String {
-        let fact = words(file)?.short ?? (file.total == nil ? ByteCount.text(file.received) : text(file, .percent))
+        let fact = words(file)?.short ?? text(file, file.total == nil ? .bytes : .percent)
         let room = width - fact.utf8.count - Self.gap.count
         guard room > 0 else { return Terminal.cut(fact, to: width) }
-        return Terminal.padded(Terminal.shortened(file.name, to: room), to: room) + Self.gap + fact
+        return Terminal.fitted(file.name, to: room) + Self.gap + fact
     }
 
     private func graph(_ file: File, _ width: Int) -> String {
@@ -171,16 +171,15 @@ extension ProgressState {
     }
 
     private func text(_ file: File, _ column: Column) -> String {
-        let received = ByteCount.text(file.received)
         switch column {
         case .bar: return ""
         case .percent: return file.total.map { Rendering.percent(file.received, of: $0) } ?? ""
-        case .bytes: return file.total.map { "\(received) of \(ByteCount.text($0))" } ?? received
-        case .speed: return file.meter.rate.map { "\(ByteCount.text($0))/s" } ?? ""
+        case .bytes: return ByteCount.text(file.received, of: file.total)
+        case .speed: return file.meter.rate.map(ByteCount.rate) ?? ""
         case .left:
             guard let rate = file.meter.rate, let missing = file.missing, rate > 0, missing > 0 else { return "" }
             return "\(TimeSpan.text(missing / rate)) left"
-        case .rest: return file.total == nil ? received : text(file, .left)
+        case .rest: return file.total == nil ? text(file, .bytes) : text(file, .left)
         }
     }
 

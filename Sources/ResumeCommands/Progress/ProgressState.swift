@@ -142,7 +142,7 @@ package struct ProgressState {
     /// The line that remains when all downloads have ended; nil for a single one.
     package var summary: String? {
         guard count > 1 else { return nil }
-        let rate = fetched > 0 ? ", \(ByteCount.text(RateMeter.rate(of: fetched, in: now - start)))/s" : ""
+        let rate = fetched > 0 ? ", \(ByteCount.rate(RateMeter.rate(of: fetched, in: now - start)))" : ""
         let time = TimeSpan.text((now - start).components.seconds)
         return "\(done) of \(count) files, \(ByteCount.text(fetched)) received in \(time)\(rate)"
     }

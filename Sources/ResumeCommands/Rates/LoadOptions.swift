@@ -4,7 +4,7 @@ import ResumeHTTP
 
 /// How much of the machine and of the network `get` and `resume` use.
 struct LoadOptions: ParsableArguments {
-    @Option(name: [.customShort("j", allowingJoined: true), .long], help: .value("n", "Downloads at a time."))
+    @Option(name: .option("j max-concurrent"), help: .value("n", "Downloads at a time."))
     var maxConcurrent: Int = 4
 
     @Option(typed: "Bytes per second for each download, such as 2M.")
@@ -38,9 +38,9 @@ struct LoadOptions: ParsableArguments {
     }
 
     func validate() throws {
-        try require((1...64).contains(maxConcurrent), "--max-concurrent must be between 1 and 64")
-        try require((0...1000).contains(retries ?? 0), "--retries must be between 0 and 1000")
-        try require((1...1024).contains(perHost ?? 1), "--per-host must be between 1 and 1024")
+        try require(maxConcurrent, in: 1...64, "--max-concurrent")
+        try require(retries, in: 0...1000, "--retries")
+        try require(perHost, in: 1...1024, "--per-host")
         try require(TimeSpan.isLimit(stallTimeout), "--stall-timeout must be between 0.1 and 86400 seconds")
     }
 }

@@ -31,7 +31,10 @@ package struct RatePlan: Sendable, Equatable, TypedValue {
         if text == "none" { return }
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let match = part.wholeMatch(of: /([^-=]*)-([^-=]*)=(.*)/)
-            guard let rate = try? ByteCount.rate(String(match?.3 ?? part)), rate.bytes > 0 else { return nil }
+            let text = match?.3 ?? part
+            // Rates are printed with the unit of time.
+            guard let rate = ByteCount(String(text.hasSuffix("/s") ? text.dropLast(2) : text)), rate.bytes > 0
+            else { return nil }
             if let match {
                 guard let start = Self.minute(match.1), let end = Self.minute(match.2), start != end else { return nil }
                 windows.append(Window(start: start, end: end, rate: rate.bytes))
@@ -43,10 +46,9 @@ package struct RatePlan: Sendable, Equatable, TypedValue {
         }
     }
 
-    static func argument(_ text: String) throws -> RatePlan {
-        try RatePlan(text).orRefuse(
-            "\(ByteCount.acceptedRates), which may be for a time of day, such as 08:00-18:00=1M")
-    }
+    static let accepted =
+        "use a rate such as 500k, 2M or 1.5MiB/s, in bytes per second (8 Mbit/s are 1MB), which may be for a time of "
+        + "day, such as 08:00-18:00=1M"
 
     /// Returns the limit at a time.
     ///

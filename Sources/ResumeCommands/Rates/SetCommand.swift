@@ -9,10 +9,7 @@ import ResumeStore
 
 /// The command `resumectl set`.
 struct SetCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "set",
-        abstract: "Change the rate limits of downloads that are running.",
-        discussion: HelpTopic.discussion(of: "set"))
+    static let configuration = CommandConfiguration("set")
 
     @Option(typed: "Bytes per second for each download, or none.")
     var limitRate: RatePlan?
@@ -48,7 +45,7 @@ struct SetCommand: ContextCommand {
 
     private static func words(_ rate: RatePlan) -> String {
         if rate.text == "none" { return "no limit" }
-        return "at most \(rate.constant.map { "\(ByteCount.text($0))/s" } ?? rate.text)"
+        return "at most \(rate.constant.map(ByteCount.rate) ?? rate.text)"
     }
 
     /// Each limit has its own file, so that one that is set soon after the other does not replace it.

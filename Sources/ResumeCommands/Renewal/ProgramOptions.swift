@@ -15,7 +15,7 @@ struct ProgramOptions: ParsableArguments {
     @Option(help: .value("cmd", "Program for each file (path: RESUMECTL_PATH)."))
     var onComplete: String?
 
-    @Flag(name: [.customLong("shell"), .customLong("renew-shell")], help: .hidden("Run these programs with /bin/sh."))
+    @Flag(name: .flag("shell renew-shell"), help: .hidden("Run these programs with /bin/sh."))
     var usesShell = false
 
     func validate() throws {

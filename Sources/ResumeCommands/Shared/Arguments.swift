@@ -48,8 +48,35 @@ extension ParsableArguments {
         if isWrong { throw ValidationError(message()) }
     }
 
+    /// Throws an error about an option whose number is outside of a range.
+    func require(_ number: Int?, in range: ClosedRange<Int>, _ option: String) throws {
+        try require(
+            number.map(range.contains) ?? true, "\(option) must be between \(range.lowerBound) and \(range.upperBound)")
+    }
+
+    /// Throws an error about options that are given together.
+    func exclude(_ areGiven: Bool, _ options: String, with others: String? = nil) throws {
+        try refuse(areGiven, "\(options) cannot be combined\(others.map { " with \($0)" } ?? "")")
+    }
+
     /// Throws an error about the arguments unless a condition is true.
     func require(_ isRight: Bool, _ message: @autoclosure () -> String) throws { try refuse(!isRight, message()) }
+}
+
+extension NameSpecification {
+    /// The names of an option, separated by spaces; its value may follow a letter at once.
+    static func option(_ names: String) -> NameSpecification { named(names, isJoined: true) }
+
+    /// The names of a flag, separated by spaces.
+    static func flag(_ names: String) -> NameSpecification { named(names, isJoined: false) }
+
+    private static func named(_ names: String, isJoined: Bool) -> NameSpecification {
+        NameSpecification(
+            names.split(separator: " ").map { name in
+                let name = String(name)
+                return name.count > 1 ? .customLong(name) : .customShort(Character(name), allowingJoined: isJoined)
+            })
+    }
 }
 
 extension Optional {

@@ -55,22 +55,15 @@ extension Double: JSONValue {
 
 extension String: JSONValue {
     var json: String {
-        var text = "\""
-        for scalar in unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            default:
-                // C0 and C1 controls and characters that change the text direction are escaped, since JSON may be shown
-                // in a terminal.
-                switch scalar.properties.generalCategory {
-                case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse:
-                    for unit in String(scalar).utf16 {
-                        text += "\\u" + Hexadecimal.text([UInt8(unit >> 8), UInt8(unit & 0xFF)])
-                    }
-                default:
-                    text.unicodeScalars.append(scalar)
-                }
+        let text = unicodeScalars.reduce(into: "\"") { text, scalar in
+            let own = String(scalar)
+            if scalar == "\"" || scalar == "\\" {
+                text += "\\" + own
+            } else if Printable.escaped(own) == own {
+                text += own
+            } else {
+                // JSON may be shown in a terminal.
+                for unit in own.utf16 { text += "\\u" + Hexadecimal.text([UInt8(unit >> 8), UInt8(unit & 0xFF)]) }
             }
         }
         return text + "\""

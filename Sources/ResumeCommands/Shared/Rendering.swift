@@ -163,9 +163,11 @@ enum Rendering {
         for key in report.pinned { context.print("pinned, kept: \(Redaction.key(key))") }
     }
 
-    /// Returns the sum of a removal.
-    static func sum(_ report: RemovalReport, dryRun: Bool) -> String {
-        "\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))"
+    /// Prints what was removed or kept, and the sum.
+    static func finish(_ report: RemovalReport, dryRun: Bool, asJSON: Bool, _ context: CommandContext) {
+        if asJSON { return context.print(json(report, dryRun: dryRun)) }
+        show(report, dryRun: dryRun, context)
+        context.print("\(dryRun ? "would free" : "freed") \(ByteCount.text(report.freedBytes))")
     }
 
     static func dataFiles(_ count: Int) -> String { count == 1 ? "1 data file" : "\(count) data files" }

@@ -20,30 +20,27 @@ enum HelpTopic: String, CaseIterable {
     /// Returns the text that the arguments ask for; nil if they are others.
     static func text(for arguments: [String]) -> String? {
         guard arguments.count == 2, arguments[0] == "help" else { return nil }
-        return HelpTopic(rawValue: arguments[1])?.text
+        return HelpTopic(rawValue: arguments[1]).flatMap { texts[$0.rawValue] }
     }
 
-    /// What the help of each command says after its options.
-    private static let discussions = {
-        let sections = String(decoding: PackageResources.commands_txt, as: UTF8.self).split(separator: "== ")
+    /// The texts about each command and topic.
+    fileprivate static let texts = {
+        let sections = String(decoding: PackageResources.help_txt, as: UTF8.self).split(separator: "== ")
         return Dictionary(
             uniqueKeysWithValues: sections.map { section in
                 let name = section.prefix { $0 != "\n" }
                 return (String(name), String(section.dropFirst(name.count + 1).dropLast()))
             })
     }()
+}
 
-    /// Returns what the help of a command says after its options.
-    static func discussion(of command: String) -> String { discussions[command] ?? "" }
-
-    private var text: String {
-        let bytes =
-            switch self {
-            case .exitStatus: PackageResources.exit_status_txt
-            case .environment: PackageResources.environment_txt
-            case .errors: PackageResources.errors_txt
-            case .files: PackageResources.files_txt
-            }
-        return String(decoding: bytes.dropLast(), as: UTF8.self)
+extension CommandConfiguration {
+    /// Describes a command with its texts: what it does, its usage if the parser's own would not be clear, and what the
+    /// help says besides.
+    init(_ name: String, version: String = "", groups: [CommandGroup] = [], aliases: [String] = []) {
+        let parts = HelpTopic.texts[name]?.split(separator: "\n--\n").map(String.init) ?? []
+        self.init(
+            commandName: name, abstract: parts.first ?? "", usage: parts.count > 2 ? parts[1] : nil,
+            discussion: parts.last ?? "", version: version, groupedSubcommands: groups, aliases: aliases)
     }
 }

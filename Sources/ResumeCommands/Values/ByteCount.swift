@@ -16,19 +16,7 @@ struct ByteCount: Equatable, TypedValue {
         self.bytes = bytes
     }
 
-    static func argument(_ text: String) throws -> ByteCount {
-        try ByteCount(text).orRefuse(accepted)
-    }
-
-    /// Parses a rate, which may end in `/s`, as rates are printed.
-    ///
-    /// - Throws: `ValidationError` with the accepted forms.
-    static func rate(_ text: String) throws -> ByteCount {
-        try argument(text.hasSuffix("/s") ? String(text.dropLast(2)) : text)
-    }
-
     static let accepted = "use a size such as 0, 500k, 10M, 10MB or 1.5GiB; k, M, G and T mean KiB, MiB, GiB and TiB"
-    static let acceptedRates = "use a rate such as 500k, 2M or 1.5MiB/s, in bytes per second (8 Mbit/s are 1MB)"
 
     private static let factors: [String: Int64] = [
         "": 1, "B": 1, "k": 1 << 10, "K": 1 << 10, "KiB": 1 << 10, "kB": 1000, "KB": 1000,
@@ -36,6 +24,14 @@ struct ByteCount: Equatable, TypedValue {
         "g": 1 << 30, "G": 1 << 30, "GiB": 1 << 30, "GB": 1_000_000_000,
         "t": 1 << 40, "T": 1 << 40, "TiB": 1 << 40, "TB": 1_000_000_000_000,
     ]
+
+    /// Returns the size of a part, and that of the whole if it is known.
+    static func text(_ bytes: Int64, of total: Int64?) -> String {
+        text(bytes) + (total.map { " of \(text($0))" } ?? "")
+    }
+
+    /// Returns a human-readable rate.
+    static func rate(_ bytes: Int64) -> String { "\(text(bytes))/s" }
 
     /// Returns a human-readable size in binary units.
     static func text(_ bytes: Int64) -> String {

@@ -38,10 +38,8 @@ enum PointInTime: Equatable, TypedValue {
         self = .at(Int64((seconds * 1000).rounded()))
     }
 
-    static func argument(_ text: String) throws -> PointInTime {
-        try PointInTime(text).orRefuse(
-            "use a time such as 2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago such as 2h or 7d")
-    }
+    static let accepted =
+        "use a time such as 2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago such as 2h or 7d"
 
     /// Returns the milliseconds since 1970.
     func milliseconds(now: Int64) -> Int64 {

@@ -86,6 +86,9 @@ package enum Terminal {
         text + String(repeating: " ", count: max(width - columns(text), 0))
     }
 
+    /// Returns a text of exactly a number of columns, shortened or with spaces after it.
+    static func fitted(_ text: String, to width: Int) -> String { padded(shortened(text, to: width), to: width) }
+
     /// Returns as many of the first characters as fit.
     private static func fitting(_ characters: some Sequence<Character>, _ width: Int) -> [Character] {
         var left = width

@@ -36,10 +36,6 @@ struct TimeSpan: Equatable, TypedValue {
 
     private init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    static func argument(_ text: String) throws -> TimeSpan {
-        try TimeSpan(text).orRefuse(accepted)
-    }
-
     /// Parses the value of an option for which a plain number means seconds.
     ///
     /// - Throws: `ValidationError` with the accepted forms.

@@ -5,10 +5,17 @@ protocol TypedValue: Sendable {
     /// What the help calls it.
     static var name: String { get }
 
+    /// The forms in which it is accepted.
+    static var accepted: String { get }
+
+    init?(_ text: String)
+}
+
+extension TypedValue {
     /// Parses it.
     ///
     /// - Throws: `ValidationError` with the accepted forms.
-    static func argument(_ text: String) throws -> Self
+    static func argument(_ text: String) throws -> Self { try Self(text).orRefuse(accepted) }
 }
 
 extension Option {

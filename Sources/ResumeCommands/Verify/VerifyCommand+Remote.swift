@@ -60,10 +60,7 @@ extension VerifyCommand {
                 ("cannot be compared: \(reason.text)", ["result": "not-compared", "detail": reason.text])
             }
         let key = Redaction.key(entry.key)
-        if json {
-            context.print(members.adding(["key": key, "receivedBytes": entry.receivedBytes]))
-        } else {
-            context.print("\(key): \(result)")
-        }
+        let all = members.adding(["key": key, "receivedBytes": entry.receivedBytes])
+        context.print(json ? all.json : "\(key): \(result)")
     }
 }

@@ -7,11 +7,7 @@ import ResumeStore
 
 /// The command `resumectl verify`.
 struct VerifyCommand: ContextCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "verify",
-        abstract: "Compare rows with files, and bytes with checksums.",
-        usage: "resumectl verify [<options>] [<entry> ...]    (--help-hidden shows all options)",
-        discussion: HelpTopic.discussion(of: "verify"))
+    static let configuration = CommandConfiguration("verify")
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments
