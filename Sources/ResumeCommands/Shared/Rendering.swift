@@ -88,7 +88,7 @@ enum Rendering {
     }
 
     /// Returns a number of bytes as people read it, and as it is.
-    private static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
+    static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
 
     /// Returns all facts about an entry, one per line.
     static func lines(_ entry: Entry) -> [String] {
