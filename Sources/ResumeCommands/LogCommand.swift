@@ -44,10 +44,10 @@ struct LogCommand: ContextCommand {
         let events =
             try await context.withExistingStore(storeOptions) { try await recorded(in: $0, context) } ?? []
         let now = WallClock.milliseconds
-        let start = since?.milliseconds(now: now)
+        let start = since?.milliseconds(now: now) ?? .min
         let end = until?.milliseconds(now: now)
         let chosen = events.filter { event in
-            (start.map { event.at >= $0 } ?? true) && (end.map { event.at < $0 } ?? true) && isOfReason(event)
+            event.at >= start && (end.map { event.at < $0 } ?? true) && isOfReason(event)
         }
         let shown = count == 0 ? chosen : chosen.suffix(count)
         let showsKeys = key == nil || events.contains { $0.key != events.first?.key }

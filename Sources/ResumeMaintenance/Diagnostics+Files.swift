@@ -43,8 +43,7 @@ extension Diagnostics {
         checks.append(Check(name: "files", value: value(problems.count), problem: text))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
         if !aside.isEmpty {
-            let value =
-                "\(aside.joined(separator: ", ")) (left by a rebuild; remove it when no longer needed)"
+            let value = "\(aside.joined(separator: ", ")) (left by a rebuild; remove it when no longer needed)"
             checks.append(Check(name: "set_aside", value: value))
         }
         return checks

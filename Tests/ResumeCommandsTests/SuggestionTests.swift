@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeCommands
 import ResumeHTTP
+import ResumeStore
 import TestSupport
 import Testing
 
@@ -85,6 +86,9 @@ struct SuggestionTests {
         }
         #expect(!home.has("pwn"))
     }
+
+    @Test("Each remedy of an error of the store has its words", arguments: StoreError.Remedy.allCases)
+    func remedies(_ remedy: StoreError.Remedy) { #expect(remedy.command != remedy.rawValue) }
 }
 
 extension Array {

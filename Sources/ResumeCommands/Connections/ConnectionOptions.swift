@@ -88,8 +88,7 @@ struct ConnectionOptions: ParsableArguments {
     /// The addresses to connect to.
     var choice: AddressChoice {
         AddressChoice(
-            fixed: Dictionary(
-                addresses.compactMap(Self.addresses), uniquingKeysWith: { $1 }),
+            fixed: Dictionary(addresses.compactMap(Self.addresses), uniquingKeysWith: { $1 }),
             family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
     }
 }

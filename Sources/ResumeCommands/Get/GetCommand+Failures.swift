@@ -73,7 +73,7 @@ extension GetCommand {
                     " If more than the signature of the URL has changed, run 'resumectl resume "
                     + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."
             }
-            if (error as? DownloadError)?.code == .digestMismatch {
+            if refused?.code == .digestMismatch {
                 if writesToOutput, !files.hold {
                     failure.message = failure.message.replacing(
                         "; nothing was written", with: "; the output is incomplete, and wrong")

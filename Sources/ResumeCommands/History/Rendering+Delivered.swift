@@ -28,7 +28,7 @@ extension Rendering {
             }
         var lines = [
             "file       \(record.path)", "from       \(Redaction.key(record.url))",
-            "size       \(ByteCount.text(file.stamp.size)) (\(file.stamp.size) bytes)",
+            "size       \(exact(file.stamp.size))",
             file.deliveredAt > 0 ? "delivered  \(time(file.deliveredAt)), \(state)" : "state      \(state)",
         ]
         if let digest = file.digest {

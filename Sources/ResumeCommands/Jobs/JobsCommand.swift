@@ -37,10 +37,9 @@ struct JobsCommand: ContextCommand {
     }
 
     private static func line(_ job: Job, _ board: JobBoard) -> String {
-        let line =
-            "\(job.state(on: board).rawValue)  \(job.received)  \(Redaction.key(job.url))"
-            + "  \(Printable.escaped(job.destination))"
-        return ([line] + job.remarks.map { "[\($0)]" }).joined(separator: "  ")
+        let place = Printable.escaped(job.destination)
+        let facts = [job.state(on: board).rawValue, job.received, Redaction.key(job.url), place]
+        return (facts + job.remarks.map { "[\($0)]" }).joined(separator: "  ")
     }
 }
 

@@ -29,6 +29,9 @@ package struct ProgressState {
 
         /// The bytes that are missing; nil if the length is unknown.
         var missing: Int64? { total.map { max($0 - received, 0) } }
+
+        /// Begins to receive bytes of a file with a length.
+        fileprivate mutating func receive(_ total: Int64?) { (phase, self.total) = (.receiving, total) }
     }
 
     /// The running downloads by their numbers.
@@ -91,17 +94,13 @@ package struct ProgressState {
         switch event {
         case .waiting: file.phase = .waiting
         case .retrying(let reason, let delay): file.phase = .retrying(reason, at: now + delay)
-        case .started(let total):
-            file.phase = .receiving
-            file.total = total
+        case .started(let total): file.receive(total)
         case .restarted(_, let total):
-            file.phase = .receiving
+            file.receive(total)
             file.received = 0
-            file.total = total
         case .resumed(let offset, let total):
-            file.phase = .receiving
+            file.receive(total)
             file.received = max(file.received, offset)
-            file.total = total
         case .progress(let received, let total):
             file.fetched = file.fetched.addingSaturating(max(received - file.received, 0))
             file.received = received

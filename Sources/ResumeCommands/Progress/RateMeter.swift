@@ -20,7 +20,7 @@ struct RateMeter {
 
     /// Returns the bytes per second of a number of bytes that took a time.
     static func rate(of bytes: Int64, in time: Duration) -> Int64 {
-        let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
+        let seconds = time / .seconds(1)
         return seconds > 0 ? Int64(exactly: max(Double(bytes) / seconds, 0).rounded(.down)) ?? .max : 0
     }
 }

@@ -28,7 +28,9 @@ struct SetCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         // Only in a store. Jobs are counted first: with the new limit, one may end at once.
         let running = try await context.withStore(storeOptions) { store in
-            let running = try await Self.running(in: store)
+            let board = try await store.openJobs()
+            var running = 0
+            try await board.forEach(onlyLeft: true) { if board.isRunning($0.id) { running += 1 } }
             if let limitRate { try Self.write(limitRate, as: .each, in: store.path) }
             if let totalRate { try Self.write(totalRate, as: .total, in: store.path) }
             return running
@@ -56,12 +58,5 @@ struct SetCommand: ContextCommand {
         } catch {
             throw CommandFailure(.io, "cannot write \(Printable.escaped(path)): \(error)")
         }
-    }
-
-    private static func running(in store: DownloadStore) async throws -> Int {
-        let board = try await store.openJobs()
-        var count = 0
-        try await board.forEach(onlyLeft: true) { if board.isRunning($0.id) { count += 1 } }
-        return count
     }
 }

@@ -1,12 +1,12 @@
 import ResumeMaintenance
-import ResumeStore
+package import ResumeStore
 
 extension StoreError.Remedy {
     /// The commands and options that remedy errors of the store, by the names of the cases.
     private static let commands = WordTable(PackageResources.remedies_txt)
 
     /// What to run.
-    var command: String { Self.commands["\(self)"] ?? rawValue }
+    package var command: String { Self.commands["\(self)"] ?? rawValue }
 }
 
 extension StoreError {

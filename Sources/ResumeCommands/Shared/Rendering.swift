@@ -68,10 +68,9 @@ enum Rendering {
 
     /// Returns what is special about an entry, in brackets; empty if nothing is.
     static func note(_ entry: Entry) -> String {
-        let marks = [
-            entry.isInUse ? "in use" : nil, entry.isPinned ? "pinned" : nil, entry.isResumable ? nil : "not resumable",
-        ].compactMap { $0 }
-        return marks.isEmpty ? "" : "  [\(marks.joined(separator: ", "))]"
+        let marks = [(entry.isInUse, "in use"), (entry.isPinned, "pinned"), (!entry.isResumable, "not resumable")]
+        let shown = marks.filter(\.0).map(\.1)
+        return shown.isEmpty ? "" : "  [\(shown.joined(separator: ", "))]"
     }
 
     /// Returns the part that has been received in percent.
@@ -89,7 +88,7 @@ enum Rendering {
     }
 
     /// Returns a number of bytes as people read it, and as it is.
-    private static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
+    static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
 
     /// Returns all facts about an entry, one per line.
     static func lines(_ entry: Entry) -> [String] {

@@ -1,5 +1,3 @@
-import ArgumentParser
-
 /// A number of bytes: `500k`, `10MB`, `1.5GiB`, `0`.
 struct ByteCount: Equatable, TypedValue {
     static let name = "size"

@@ -1,5 +1,3 @@
-import ArgumentParser
-
 /// A time span: `90s`, `15m`, `36h`, `7d`, `1w`, `1d12h`.
 struct TimeSpan: Equatable, TypedValue {
     static let name = "time"

@@ -15,12 +15,6 @@ extension VerifyCommand {
         try Self.requireNone(wrong)
     }
 
-    /// Compares a delivered file with the digest that it had; nil if it is none, or if its digest is unknown.
-    func compareDelivered(_ name: String, in store: DownloadStore, _ context: CommandContext) async throws -> Bool? {
-        guard let (record, file) = try await store.delivered(named: name), let digest = file.digest else { return nil }
-        return try await compare(record.path, with: digest, context)
-    }
-
     /// Throws if files were wrong.
     static func requireNone(_ wrong: Int) throws {
         guard wrong > 0 else { return }
@@ -32,7 +26,7 @@ extension VerifyCommand {
     }
 
     /// Compares a file, and records that it is right.
-    private func compare(_ path: String, with digest: HTTPDigest, _ context: CommandContext) async throws -> Bool {
+    func compare(_ path: String, with digest: HTTPDigest, _ context: CommandContext) async throws -> Bool {
         let place = try Destination(path)
         if case .file(let now) = place.found, now.size >= NameDecision.comparedWhole, !json {
             context.say("\(path): reading \(ByteCount.text(now.size))")

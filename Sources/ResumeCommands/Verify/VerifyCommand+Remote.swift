@@ -16,8 +16,7 @@ extension VerifyCommand {
             throw CommandFailure(
                 .usage,
                 "header fields are sent to one server only, and these entries are of several: "
-                    + "\(origins.joined(separator: ", ")). Name the entries of one server."
-            )
+                    + "\(origins.joined(separator: ", ")). Name the entries of one server.")
         }
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }

@@ -55,8 +55,10 @@ struct VerifyCommand: ContextCommand {
                 do {
                     names.insert(try await entry(name, in: store, context).key)
                 } catch let error as CommandFailure where error.status == .notFound {
-                    guard let isRight = try await compareDelivered(name, in: store, context) else { throw error }
-                    if !isRight { wrong += 1 }
+                    // A delivered file is compared with the digest that it had.
+                    guard let (record, file) = try await store.delivered(named: name), let digest = file.digest
+                    else { throw error }
+                    if try await !compare(record.path, with: digest, context) { wrong += 1 }
                 }
             }
             if names.isEmpty, !entries.names.isEmpty { return }
@@ -68,11 +70,10 @@ struct VerifyCommand: ContextCommand {
         }
         try Self.requireNone(wrong)
         if found == 0 && !json { context.print("no problems found") }
-        let end =
-            repairs
-            ? " that could not be repaired"
-            : ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
-        guard left == 0 else { throw CommandFailure(.damaged, "\(Rendering.problems(left)) found\(end)") }
+        guard left > 0 else { return }
+        let advice = ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
+        let end = repairs ? " that could not be repaired" : advice
+        throw CommandFailure(.damaged, "\(Rendering.problems(left)) found\(end)")
     }
 
     /// Returns the entry that the user names.
