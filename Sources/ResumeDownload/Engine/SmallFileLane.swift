@@ -84,7 +84,7 @@ struct SmallDownload {
         if waits { await request.onPause?(true) }
         let digest = request.digest ?? HTTPDigest(field: file.body.representation.reprDigest)
         let isDelivered = try await file.deliver(
-            to: destination, from: source(of: reply.response), fulfilling: request.queuedRows, digest: digest)
+            to: destination, for: caller(after: reply.response), fulfilling: request.queuedRows, digest: digest)
         guard isDelivered else {
             if waits { await request.onPause?(false) }
             return .handedOver(.success(reply), isAnnounced: true)
@@ -95,17 +95,16 @@ struct SmallDownload {
         return .delivered(result)
     }
 
-    private func source(of response: FetchResponse<any ResponseBody>) -> SmallOrigin {
-        let identity = RequestIdentity(
-            request.url, request.identityFields, secret: request.secretHeaderFields)
-        return SmallOrigin(identity, at: request.url, from: response.url, response.trust, in: store)
+    private func caller(after response: FetchResponse<any ResponseBody>) -> Caller {
+        Caller(url: request.url, headerFields: request.identityFields, policy: request.policy)
+            .answered(from: response.url, response.trust, in: store)
     }
 
     /// Throws if the server says that the delivered file has not changed.
     private func keepIfUnchanged(_ response: FetchResponse<any ResponseBody>) throws {
         guard let delivered = request.deliveredFile, delivered.condition != nil,
             DeliveredVerdict(for: response.head, delivered: delivered.representation) == .unchanged,
-            source(of: response).isSource(of: delivered)
+            caller(after: response).isSource(of: delivered)
         else { return }
         response.body.cancel()
         throw Kept(.unchanged)

@@ -30,33 +30,6 @@ extension DownloadStore {
     }
 }
 
-/// The request of a small download, and what its response came from.
-package struct SmallOrigin: Sendable {
-    let url: DownloadURL
-    let code: [UInt8]?
-    let answer: Provenance
-
-    /// Makes a value.
-    ///
-    /// - Parameters:
-    ///   - identity: The request; nil if its fields are unknown.
-    ///   - url: The requested URL.
-    ///   - sender: The URL that the response came from; nil for the requested one.
-    ///   - trust: What the connections prove.
-    ///   - store: The store, which has the key of the hashes.
-    package init(
-        _ identity: RequestIdentity?, at url: DownloadURL, from sender: DownloadURL?, _ trust: ServerTrust?,
-        in store: DownloadStore
-    ) {
-        self.url = url
-        code = identity?.code(store.identityKey)
-        answer = Provenance(identity, at: url, from: sender, trust: trust, store.identityKey)
-    }
-
-    /// Whether a delivered file came from the same, as far as that is recorded.
-    package func isSource(of file: DeliveredFile) -> Bool { file.verdict(on: answer) == .same }
-}
-
 /// The bytes of a small download, in a file without a name: if the process dies before the delivery, they are lost.
 package final class SmallFile: Sendable {
     private struct State {
@@ -139,15 +112,15 @@ package final class SmallFile: Sendable {
     ///
     /// - Parameters:
     ///   - destination: The destination.
-    ///   - origin: The request, and what the response came from.
+    ///   - caller: The request, with what its response came from.
     ///   - rows: The rows of queues that it fulfils.
     ///   - digest: The digest that it was found to have; nil if none was compared.
     /// - Returns: Whether it was delivered. If not, nothing was changed, and the ordinary way is to be tried.
     /// - Throws: ``StoreError``
     package func deliver(
-        to destination: Destination, from origin: SmallOrigin, fulfilling rows: [QueuedRow] = [], digest: HTTPDigest?
+        to destination: Destination, for caller: Caller, fulfilling rows: [QueuedRow] = [], digest: HTTPDigest?
     ) async throws -> Bool {
-        let departure = departure(to: destination, from: origin, fulfilling: rows, digest)
+        let departure = departure(to: destination, for: caller, fulfilling: rows, digest)
         let lease = key.lease
         let file = DeliveryBatch.File(
             blob, length: body.length, to: destination, departure, isAwaited: { lease.isAwaited })
@@ -161,23 +134,25 @@ package final class SmallFile: Sendable {
         case .named(let error): throw error
         }
     }
+
     /// Returns the bytes, which leave the store; nil if another task or process waits for them.
     ///
     /// - Throws: ``StoreError``
-    func take(from origin: SmallOrigin) throws -> [UInt8]? {
+    func take(for caller: Caller) throws -> [UInt8]? {
         guard !key.lease.isAwaited else { return nil }
         let bytes = try StoreError.wrapping { try blob.bytes(Int(clamping: body.length)) }
-        let departure = departure(to: nil, from: origin, fulfilling: [], nil)
+        let departure = departure(to: nil, for: caller, fulfilling: [], nil)
         try store.writeNow { try $0.record([(departure, nil)]) }
         return bytes
     }
 
     private func departure(
-        to destination: Destination?, from origin: SmallOrigin, fulfilling rows: [QueuedRow], _ digest: HTTPDigest?
+        to destination: Destination?, for caller: Caller, fulfilling rows: [QueuedRow], _ digest: HTTPDigest?
     ) -> Departure {
-        Departure(
-            of: key.name, from: origin.url, to: destination, fulfilling: rows, bytes: body.length,
+        var caller = caller
+        return Departure(
+            of: key.name, from: caller.url, to: destination, fulfilling: rows, bytes: body.length,
             started: (begin, body.reason), digest: digest, body.representation,
-            Requester(code: origin.code, resource: origin.answer))
+            caller.requester(for: body.representation, store.identityKey))
     }
 }

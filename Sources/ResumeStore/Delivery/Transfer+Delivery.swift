@@ -46,22 +46,17 @@ extension Transfer {
         try await deliver(to: destination)
     }
 
-    /// Delivers like ``deliver(to:replaces:)``.
-    package func deliver(to destination: Destination) async throws {
-        try await deliver(to: destination, fulfilling: [], isProved: isProved)
-    }
-
     /// Delivers like ``deliver(to:replaces:)``, and fulfils rows of queues in the transaction that records the delivery,
     /// so that no queue fetches a delivered file again after a crash.
     ///
     /// - Parameters:
     ///   - destination: The file.
     ///   - rows: The rows.
-    ///   - isProved: Whether all bytes are known to belong to one representation, for the log.
+    ///   - isProved: Whether all bytes are known to belong to one representation, for the log; nil if the store knows.
     ///   - digest: The digest that the file was found to have; nil if none was compared.
     /// - Throws: The errors of ``deliver(to:replaces:)``.
     package func deliver(
-        to destination: Destination, fulfilling rows: [QueuedRow], isProved: Bool, digest: HTTPDigest? = nil
+        to destination: Destination, fulfilling rows: [QueuedRow] = [], isProved: Bool? = nil, digest: HTTPDigest? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }
@@ -71,6 +66,7 @@ extension Transfer {
         try await requireConfirmed()
         try await requireDigest()
         let isShared = isAwaited
+        let isProved = if let isProved { isProved } else { await self.isProved }
         let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)
         let announce = { @Sendable (status: FileStatus, connection: borrowing Connection) in
             try departure.announce(departure.text(status), connection)

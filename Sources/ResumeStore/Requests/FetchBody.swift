@@ -83,13 +83,13 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             let file = await queue.perform({ SmallFile(of: key, for: body, in: store) })
         else { return nil }
         guard await receive(response.body, into: file, of: fetch) else { return nil }
-        let origin = SmallOrigin(caller.identity, at: caller.url, from: response.url, response.trust, in: store)
+        let answered = caller.answered(from: response.url, response.trust, in: store)
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: caller.policy.digest)
         if let destination {
             let digest = caller.policy.digest
-            guard try await file.deliver(to: destination, from: origin, digest: digest) else { return nil }
+            guard try await file.deliver(to: destination, for: answered, digest: digest) else { return nil }
         } else {
-            guard let bytes = try await queue.perform({ try file.take(from: origin) }) else { return nil }
+            guard let bytes = try await queue.perform({ try file.take(for: answered) }) else { return nil }
             result.bytes = bytes
         }
         return result

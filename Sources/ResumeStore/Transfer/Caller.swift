@@ -1,8 +1,8 @@
-import HTTPTypes
-import ResumeHTTP
+package import HTTPTypes
+package import ResumeHTTP
 
 /// The caller of a download, and the conditions under which it resumes.
-struct Caller: Sendable {
+package struct Caller: Sendable {
     /// The requested URL.
     var url: DownloadURL
     /// The part of the request that decides about access to the bytes; nil if the caller does not specify it.
@@ -65,6 +65,21 @@ struct Caller: Sendable {
 }
 
 extension Caller {
+    /// Whether a delivered file came from what the last response came from, as far as that is recorded.
+    package func isSource(of file: DeliveredFile) -> Bool { answer.map { file.verdict(on: $0) == .same } ?? true }
+
+    /// Returns the caller with what a response came from.
+    ///
+    /// - Parameters:
+    ///   - sender: The URL of the response; nil for the requested one.
+    ///   - trust: What the connections prove; nil if only the scheme of the URLs tells.
+    ///   - store: The store, which has the key of the hashes.
+    package func answered(from sender: DownloadURL?, _ trust: ServerTrust?, in store: DownloadStore) -> Caller {
+        var caller = self
+        caller.answer = Provenance(identity, at: url, from: sender, trust: trust, store.identityKey)
+        return caller
+    }
+
     /// The conditions for resuming, with the URL that they are about.
     var conditions: ResumePolicy {
         var policy = policy
@@ -72,7 +87,7 @@ extension Caller {
         return policy
     }
 
-    init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
+    package init(url: DownloadURL, headerFields: HTTPFields?, policy: ResumePolicy, destination: Destination? = nil) {
         let identity = headerFields.map { RequestIdentity(url, $0, secret: policy.secretHeaderFields) }
         self.init(url: url, identity: identity, policy: policy, destination: destination)
     }
