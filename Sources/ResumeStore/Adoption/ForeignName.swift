@@ -19,10 +19,8 @@ struct ForeignName: Sendable, Hashable {
         let name = parts.last ?? path
         let folder = parts.dropLast().last ?? ""
         program = .curlOrWget
-        if isThere("\(path).aria2") {
-            program = .aria2
-        } else if isThere("\(path).st") {
-            program = .axel
+        if let format = ControlFile.formats.first(where: { isThere(path + $0.suffix) }) {
+            program = format.program
         } else if name.hasSuffix(".crdownload") {
             program = .chromium
         } else if folder == "blobs", BlobName(fileName: name) != nil {
