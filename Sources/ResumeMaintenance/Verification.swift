@@ -205,17 +205,13 @@ private struct BlobState {
     /// The parts without missing and damaged bytes.
     var intact: [Entry.Chunk]
 
-    init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws(SystemError) {
+    init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws {
         intact = entry.chunks
         // All parts are in one blob, except in a manipulated row.
         for path in Set(entry.chunks.map(\.path)).sorted() {
-            guard let name = BlobName(path: path) else {
-                found.append((.badPath, Printable.escaped(path)))
-                intact = []
-                continue
-            }
-            guard let file = try folder.openBlob(name) else {
-                found.append((.blobMissing, path))
+            let name = BlobName(path: path)
+            guard let file = try name.flatMap({ try folder.openBlob($0) }) else {
+                found.append(name == nil ? (.badPath, Printable.escaped(path)) : (.blobMissing, path))
                 intact = []
                 continue
             }

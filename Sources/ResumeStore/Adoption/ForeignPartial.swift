@@ -42,7 +42,7 @@ package struct ForeignPartial: Sendable, Hashable {
     let size: Int64
 
     /// The number of bytes that may be adopted.
-    package var heldBytes: Int64 { ranges.reduce(0) { $0.addingSaturating($1.upperBound &- $1.lowerBound) } }
+    package var heldBytes: Int64 { ranges.reduce(0) { $0 + Int64($1.count) } }
 
     /// The bytes before the end of each range that are dropped: other programs write without syncing.
     static let untrustedTail: Int64 = 65_536

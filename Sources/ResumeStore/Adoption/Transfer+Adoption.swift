@@ -27,9 +27,10 @@ extension Transfer {
                 .holdsMore, "the store already has \(receivedBytes) bytes of \(StoreError.shown(key))",
                 remedy: .continueOrRemove)
         }
-        let source = try await Blocking.run { try StoreError.wrapping { try foreign.reopened() } }
-        let isWhole =
-            if let digest { try await Blocking.run { try foreign.has(digest, source) } } else { false }
+        let (source, isWhole) = try await Blocking.run {
+            let source = try StoreError.wrapping { try foreign.reopened() }
+            return (source, try digest.map { try foreign.has($0, source) } ?? false)
+        }
         let ranges = isWhole ? [0..<foreign.size] : foreign.ranges
         guard isWhole || !ranges.isEmpty else {
             throw StoreError(
