@@ -2,7 +2,8 @@ import ResumeFiles
 import ResumeSQLite
 package import ResumeStore
 
-extension DownloadStore {
+/// Checks that do not need an open store.
+package enum Diagnostics {
     /// A fact about a store, and whether there is a problem with it.
     package struct Check: Sendable, Hashable {
         /// What was checked.
@@ -22,11 +23,6 @@ extension DownloadStore {
             self.remedy = remedy
         }
     }
-}
-
-/// Checks that do not need an open store.
-package enum Diagnostics {
-    package typealias Check = DownloadStore.Check
 
     /// A check of the SQLite library that this process is linked with.
     package static var library: Check {
@@ -45,10 +41,10 @@ extension DownloadStore {
     ///
     /// - Returns: The checks, in the order for display.
     /// - Throws: `StoreError`.
-    package func diagnose() async throws -> [Check] {
+    package func diagnose() async throws -> [Diagnostics.Check] {
         var checks = [Diagnostics.library]
         func add(_ name: String, _ value: some CustomStringConvertible, _ problem: String? = nil) {
-            checks.append(Check(name: name, value: value.description, problem: problem))
+            checks.append(Diagnostics.Check(name: name, value: value.description, problem: problem))
         }
         let expected: [(pragma: String, value: String)] = [
             ("journal_mode", "wal"), ("synchronous", "1"), ("wal_autocheckpoint", "0"), ("foreign_keys", "1"),

@@ -16,42 +16,31 @@ extension Rebuild {
     /// - Throws: `StoreError` or ``SystemError``, `noSpace` if there is not enough space for the copy; or the error
     ///   of `body`.
     func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
-        let name = StoreFolder.salvageName
+        let (old, name) = (StoreFolder.databaseName, StoreFolder.salvageName)
         defer { try? removeDatabase(name) }
-        guard let size = try folder.root.status(of: StoreFolder.databaseName)?.size, size > Schema.pageSize else {
-            return nil
-        }
-        guard try folder.root.space() - size > folder.logSize() else {
+        guard let size = try folder.root.status(of: old)?.size, size > Schema.pageSize else { return nil }
+        let logSize = try folder.logSize()
+        guard try folder.root.space() - size > logSize else {
             throw StoreError(
                 .noSpace, "there is not enough space to copy the database at \(folder.path)",
                 advice: "Nothing was changed. Free some space and try again.")
         }
-        let page = try newFirstPage(in: name)
-        for suffix in ["", "-wal"] {
-            let file = StoreFolder.databaseName + suffix
-            guard let status = try folder.root.status(of: file), status.size > 0 else { continue }
-            try OpenFile(file, in: folder.root.file, flags: O_RDONLY)
-                .copy(to: name + suffix, in: folder.root, length: status.size, mode: 0o600)
-        }
-        try OpenFile(name, in: folder.root.file, flags: O_RDWR).write(unsafe page.span.bytes, at: 0)
-        return try body(name)
-    }
-
-    private func newFirstPage(in name: String) throws -> [UInt8] {
-        let file = try OpenFile(name, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
-        let connection = try Connection.open(path: folder.path(of: name))
-        try Schema.create(connection)
-        // Tables are read without them, and only the tables fit one page.
-        try connection.forgetIndices()
-        var page = try file.bytes(Int(Schema.pageSize))
+        // Tables are read without indices, and only the tables fit one page.
+        try createDatabase(name) { try $0.forgetIndices() }
+        let file = try OpenFile(name, in: folder.root.file, flags: O_RDWR)
         // A leaf of the schema's tree: it refers to no other page.
-        guard page.count == Schema.pageSize, page[100] == 0x0D else {
+        guard try file.bytes(1, at: 100) == [0x0D] else {
             throw StoreError(.database, "the tables of the schema do not fit one page")
         }
         // Without a page count, SQLite uses the file's size.
-        page.replaceSubrange(28..<32, with: [0, 0, 0, 0])
-        try removeDatabase(name)
-        return page
+        let noCount = [UInt8](repeating: 0, count: 4)
+        try file.write(unsafe noCount.span.bytes, at: 28)
+        try OpenFile(old, in: folder.root.file, flags: O_RDONLY).copy(Schema.pageSize..<size, to: file)
+        if logSize > 0 {
+            try OpenFile("\(old)-wal", in: folder.root.file, flags: O_RDONLY)
+                .copy(to: "\(name)-wal", in: folder.root, length: logSize, mode: 0o600)
+        }
+        return try body(name)
     }
 
     /// Removes a database that has not replaced the old one, such as one from an interrupted rebuild.

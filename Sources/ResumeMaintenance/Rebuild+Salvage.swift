@@ -29,15 +29,12 @@ extension Rebuild {
     ///   program.
     func opened(_ name: String = StoreFolder.databaseName) throws -> Connection? {
         guard try folder.root.status(of: name) != nil else { return nil }
-        do {
-            return try Connection.open(path: folder.path(of: name))
-        } catch let error where Self.isDamage(error) {
-            return nil
-        }
+        return try readable { try Connection.open(path: folder.path(of: name)) }
     }
 
-    static func isDamage(_ error: SQLiteError) -> Bool {
-        switch error.code {
+    static func isDamage(_ error: any Error) -> Bool {
+        if let error = error as? StoreError { return error.code == .damaged }
+        return switch (error as? SQLiteError)?.code {
         case .corrupt, .notADatabase, .error, .schema, .constraint: true
         default: false
         }
@@ -79,10 +76,8 @@ extension Rebuild {
         }
         salvaged.unread.subtract(found.values.map(\.key))
         salvaged.events = try readable { try connection.events(key: nil) } ?? []
-        salvaged.delivered =
-            try readable {
-                try connection.delivered(after: .min, since: .min, limit: .max).compactMap(\.record)
-            } ?? []
+        let delivered = try readable { try connection.delivered(after: .min, since: .min, limit: .max) }
+        salvaged.delivered = delivered?.compactMap(\.record) ?? []
         let queues = try readable { try connection.queues() } ?? []
         let queuedColumns = try readable { try connection.queuedColumnsThere() }
         for queue in queues {
@@ -118,10 +113,10 @@ extension Rebuild {
 }
 
 /// Returns the result of a closure; nil if the database is damaged where it reads.
-private func readable<Result>(_ body: () throws -> Result?) throws -> Result? {
+private func readable<Result: ~Copyable>(_ body: () throws -> Result?) throws -> Result? {
     do {
         return try body()
-    } catch let error as SQLiteError where Rebuild.isDamage(error) {
+    } catch let error where Rebuild.isDamage(error) {
         return nil
     }
 }

@@ -77,7 +77,7 @@ struct Rebuild {
             report.lost = salvaged.entries.map(\.entry).filter { !ids.contains($0.id) }.map(\.key)
             report.lost += salvaged.unread.subtracting(report.saved).sorted()
             do {
-                try makeDatabase(kept, salvaged)
+                try createDatabase(StoreFolder.rebuiltName) { try fill($0, with: kept, salvaged) }
                 try setAside(keeping: Set(kept.flatMap { $0.entry.chunks.map(\.path) }), &report)
             } catch {
                 // If this fails, the next rebuild undoes it.
@@ -103,9 +103,7 @@ struct Rebuild {
         } catch let error as StoreError where error.code == .notAStore {
             guard try isOwn() else { throw error }
             return false
-        } catch let error as StoreError where error.code == .damaged {
-            return false
-        } catch let error as SQLiteError where Self.isDamage(error) {
+        } catch let error where Self.isDamage(error) {
             return false
         }
     }
@@ -118,10 +116,8 @@ struct Rebuild {
         guard let connection = try opened() else { return true }
         let texts = try SchemaTexts(of: connection)
         // A database without tables has lost its log, which contained them.
-        if texts.isEmpty { return true }
-        let known = try (1...Schema.version).map { try SchemaTexts.expected(at: $0) }
-        guard try connection.count("PRAGMA application_id") != DownloadStore.applicationID else { return true }
-        return known.contains { texts.sharesTable(with: $0) }
+        if try texts.isEmpty || connection.count("PRAGMA application_id") == DownloadStore.applicationID { return true }
+        return try (1...Schema.version).contains { try texts.sharesTable(with: .expected(at: $0)) }
     }
 
     /// Whether the header has a format version that SQLite can write: a rollback journal (1) or a write-ahead log (2).
@@ -133,12 +129,17 @@ struct Rebuild {
         return try file.bytes(2, at: 18).allSatisfy { $0 <= 2 }
     }
 
-    /// Creates a new database next to the old one and flushes it to disk before it replaces that.
-    private func makeDatabase(_ entries: [Saved], _ salvaged: Salvaged) throws {
-        try removeDatabase(StoreFolder.rebuiltName)
-        _ = try OpenFile(StoreFolder.rebuiltName, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
-        let connection = try Connection.open(path: folder.path(of: StoreFolder.rebuiltName))
+    /// Creates a database of the current schema, and closes it when it has been filled.
+    func createDatabase(_ name: String, filling fill: (borrowing Connection) throws -> Void) throws {
+        try removeDatabase(name)
+        _ = try OpenFile(name, in: folder.root.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        let connection = try Connection.open(path: folder.path(of: name))
         try Schema.create(connection)
+        try fill(connection)
+    }
+
+    /// Fills the new database, and flushes it to disk before it replaces the old one.
+    private func fill(_ connection: borrowing Connection, with entries: [Saved], _ salvaged: Salvaged) throws {
         try connection.transaction(.immediate, durability: .power) {
             for event in salvaged.events { try connection.record(event) }
             for record in salvaged.delivered {
@@ -165,13 +166,7 @@ struct Rebuild {
     /// Moves back what an interrupted rebuild set aside: log, journal and blobs belong to the current database.
     private func undoInterrupted() throws {
         for aside in try folder.rebuildLinks() {
-            for suffix in ["-shm", "-wal", "-journal"] {
-                let name = StoreFolder.databaseName + suffix
-                guard let status = try aside.status(of: name), status.kind == .regular else { continue }
-                // An empty one was created by a program that only read the database.
-                guard try folder.root.status(of: name)?.size ?? 0 == 0 else { continue }
-                try aside.move(name, to: folder.root)
-            }
+            try moveLogs(from: aside, to: folder.root)
             try moveBlobs(from: aside, into: folder.blobs) { try folder.status(of: $0) == nil }
             for case let part? in try StoreFolder.blobFolders(in: aside) { try? aside.removeFolder(part) }
             for changed in [folder.root, folder.blobs, aside] { try changed.file.synchronize() }
@@ -179,6 +174,16 @@ struct Rebuild {
             try aside.remove(StoreFolder.databaseName)
             // Other files in the folder are kept.
             try? folder.root.removeFolder(aside.file.path)
+        }
+    }
+
+    /// Moves the log and the journal of the database.
+    private func moveLogs(from source: Folder, to place: Folder) throws {
+        for suffix in ["-shm", "-wal", "-journal"] {
+            let name = StoreFolder.databaseName + suffix
+            guard let status = try source.status(of: name), status.kind == .regular else { continue }
+            // An empty one was created by a program that only read the database.
+            if try place.status(of: name)?.size ?? 0 == 0 { try source.move(name, to: place) }
         }
     }
 
@@ -215,10 +220,7 @@ struct Rebuild {
         try aside.file.synchronize()
         // Log and journal are moved last: they must never be next to a database they do not belong to. Until the new
         // database has replaced the old one, no one else opens the store.
-        for suffix in ["-shm", "-wal", "-journal"] {
-            let file = StoreFolder.databaseName + suffix
-            if try folder.root.status(of: file) != nil { try folder.root.move(file, to: aside) }
-        }
+        try moveLogs(from: folder.root, to: aside)
         try folder.root.move(StoreFolder.rebuiltName, to: folder.root, as: StoreFolder.databaseName)
         for changed in [aside, folder.blobs, folder.root] { try changed.file.synchronize() }
         report.asideFolder = "\(folder.path)/\(name)"

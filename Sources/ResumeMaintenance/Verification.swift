@@ -197,7 +197,7 @@ private struct BlobState {
     /// The parts without missing and damaged bytes.
     var intact: [Entry.Chunk]
 
-    init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws(SystemError) {
+    init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws {
         intact = entry.chunks
         // All parts are in one blob, except in a manipulated row.
         for path in Set(entry.chunks.map(\.path)).sorted() {

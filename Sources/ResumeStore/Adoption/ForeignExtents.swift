@@ -5,9 +5,9 @@ enum ForeignExtents {
     /// The unit in which zeros are looked for.
     private static let unit: Int64 = 65_536
     /// The shortest run of zeros inside a file that counts as reserved space.
-    private static let longestZeros: Int64 = 1 << 20
+    private static let longestZeros = 1 << 20
     /// The shortest range that is worth a row.
-    private static let shortest: Int64 = 4096
+    private static let shortest = 4096
     /// The maximum number of ranges, which limits the rows of an entry.
     static let most = 1024
 
@@ -19,7 +19,7 @@ enum ForeignExtents {
         var written = RangeSet(data)
         for extent in data {
             for run in try zeros(in: file, extent)
-            where run.upperBound == extent.upperBound || run.upperBound - run.lowerBound >= longestZeros {
+            where run.upperBound == extent.upperBound || run.count >= longestZeros {
                 written.remove(contentsOf: run)
             }
         }
@@ -39,7 +39,7 @@ enum ForeignExtents {
             guard piecewise || index == held.count - 1 else { return range }
             return range.lowerBound..<max(range.lowerBound, range.upperBound - ForeignPartial.untrustedTail)
         }
-        return Array(trusted.filter { $0.upperBound - $0.lowerBound >= shortest }.prefix(most))
+        return Array(trusted.filter { $0.count >= shortest }.prefix(most))
     }
 
     /// Returns the ranges that are not holes.
@@ -64,8 +64,8 @@ enum ForeignExtents {
         var runs: [Range<Int64>] = []
         for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(unit)) {
             let end = min(start + unit, range.upperBound)
-            let part = try file.bytes(Int(end - start), at: start)
-            guard part.count == Int(end - start) else { break }
+            let part = try file.bytes((start..<end).count, at: start)
+            guard part.count == (start..<end).count else { break }
             if part.allSatisfy({ $0 == 0 }) { runs.append(joining: start..<end) }
         }
         return runs

@@ -18,22 +18,26 @@ struct ForeignName: Sendable, Hashable {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let name = parts.last ?? path
         let folder = parts.dropLast().last ?? ""
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        let (stem, suffix) = (String(name[..<dot]), name[dot...])
         program = .curlOrWget
-        if isThere("\(path).aria2") {
-            program = .aria2
-        } else if isThere("\(path).st") {
-            program = .axel
-        } else if name.hasSuffix(".crdownload") {
+        if let format = ControlFile.formats.first(where: { isThere(path + $0.suffix) }) {
+            program = format.program
+        } else if suffix == ".crdownload" {
             program = .chromium
         } else if folder == "blobs", BlobName(fileName: name) != nil {
             program = .store
-        } else if let stem = Self.stem(name, ".incomplete") {
+        } else if suffix == ".incomplete", !stem.isEmpty {
             program = .huggingFace
-            digest = Self.digest(stem)
-        } else if folder == "incomplete", let digest = Self.objectDigest(name) {
+            // The last SHA-256, since some releases append random digits: `SHA256.607ec65b.incomplete`. A shorter hash
+            // of another algorithm is not a digest of the bytes alone.
+            digest = stem.split(separator: ".").compactMap { HTTPDigest(.sha256, hexadecimal: String($0)) }.last
+        } else if folder == "incomplete",
+            let digest = Self.objectDigest(suffix == ".part" || suffix == ".tmp" ? stem : name)
+        {
             program = .gitLFS
             self.digest = digest
-        } else if let stem = Self.stem(name, ".part") {
+        } else if suffix == ".part", !stem.isEmpty {
             program = .browserOrYtDlp
             if isThere((parts.dropLast() + ["\(stem).ytdl"]).joined(separator: "/")) {
                 obstacle = "yt-dlp has made it from fragments with different URLs"
@@ -44,23 +48,9 @@ struct ForeignName: Sendable, Hashable {
         }
     }
 
-    private static func stem(_ name: String, _ suffix: String) -> String? {
-        name.hasSuffix(suffix) && name.count > suffix.count ? String(name.dropLast(suffix.count)) : nil
-    }
-
-    /// The last SHA-256 in a name; a shorter hash of another algorithm is not a digest of the bytes alone.
-    ///
-    /// Some releases of huggingface_hub append random digits: `SHA256.607ec65b.incomplete`.
-    private static func digest(_ stem: String) -> HTTPDigest? {
-        stem.split(separator: ".").reversed().lazy
-            .compactMap { HTTPDigest(.sha256, hexadecimal: String($0)) }.first
-    }
-
     /// The digest in the name of a Git LFS object, which has random decimal digits appended until the download fails.
     private static func objectDigest(_ name: String) -> HTTPDigest? {
-        let stem = stem(name, ".part") ?? stem(name, ".tmp") ?? name
-        let rest = stem.dropFirst(64)
-        guard rest.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-        return HTTPDigest(.sha256, hexadecimal: String(stem.prefix(64)))
+        guard name.dropFirst(64).allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        return HTTPDigest(.sha256, hexadecimal: String(name.prefix(64)))
     }
 }

@@ -42,7 +42,7 @@ package struct ForeignPartial: Sendable, Hashable {
     let size: Int64
 
     /// The number of bytes that may be adopted.
-    package var heldBytes: Int64 { ranges.reduce(0) { $0.addingSaturating($1.upperBound &- $1.lowerBound) } }
+    package var heldBytes: Int64 { ranges.reduce(0) { $0 + Int64($1.count) } }
 
     /// The bytes before the end of each range that are dropped: other programs write without syncing.
     static let untrustedTail: Int64 = 65_536
@@ -54,7 +54,7 @@ package struct ForeignPartial: Sendable, Hashable {
     ///   not be adopted at all, `io`.
     package init(examining path: String) throws {
         var path = path
-        for suffix in [".aria2", ".st"] where path.hasSuffix(suffix) && path.utf8.count > suffix.utf8.count {
+        for suffix in ControlFile.formats.map(\.suffix) where path.hasSuffix(suffix) {
             let data = String(path.dropLast(suffix.count))
             if Self.isFile(data) { path = data }
         }
@@ -76,31 +76,18 @@ package struct ForeignPartial: Sendable, Hashable {
         let name = ForeignName(path, isThere: Self.isFile)
         if let obstacle = name.obstacle { throw StoreError(.misuse, "\(shown) cannot be adopted: \(obstacle)") }
         let size = status.size
-        var (total, ranges): (Int64?, [Range<Int64>])
-        switch name.program {
-        case .aria2:
-            guard let control = Aria2Control(try Self.bytes(of: "\(path).aria2", upTo: Aria2Control.longest)) else {
-                throw Self.unreadable("\(path).aria2")
-            }
+        let control = try ControlFile.formats.first { $0.program == name.program }?.control(of: path)
+        var written = try control?.finished ?? ForeignExtents.written(in: file, upTo: size)
+        if name.program == .aria2 {
             // What the control file claims of a hole was never written.
-            let written = RangeSet(ForeignExtents.data(in: file, upTo: size))
-            total = control.totalLength
-            ranges = Array(written.intersection(RangeSet(control.finished)).ranges)
-        case .axel:
-            guard let state = AxelState(try Self.bytes(of: "\(path).st", upTo: AxelState.longest)) else {
-                throw Self.unreadable("\(path).st")
-            }
-            total = nil
-            ranges = state.finished
-        default:
-            (total, ranges) = (nil, try ForeignExtents.written(in: file, upTo: size))
+            let data = RangeSet(ForeignExtents.data(in: file, upTo: size))
+            written = Array(data.intersection(RangeSet(written)).ranges)
         }
-        // What the control file claims beyond the end of the file is not there.
-        ranges = ForeignExtents.trusted(ranges, upTo: min(size, total ?? size), piecewise: name.program != .aria2)
         self.path = path
         program = name.program
-        self.ranges = ranges
-        totalBytes = total
+        totalBytes = control?.totalLength
+        // What the control file claims beyond the end of the file is not there.
+        ranges = ForeignExtents.trusted(written, upTo: min(size, totalBytes ?? size), piecewise: program != .aria2)
         digest = name.digest
         identity = status.identity
         self.size = size
@@ -110,12 +97,10 @@ package struct ForeignPartial: Sendable, Hashable {
     /// Returns what another program has left of a file, by the usual names beside its destination; nil if there is
     /// nothing.
     package static func beside(_ destination: String) -> (path: String, program: Program)? {
-        if isFile("\(destination).aria2") { return (destination, .aria2) }
-        if isFile("\(destination).st") { return (destination, .axel) }
-        for path in ["\(destination).part", "\(destination).crdownload"] where isFile(path) {
-            return (path, ForeignName(path, isThere: isFile).program)
-        }
-        return ofFirefox(destination).map { ($0, .browserOrYtDlp) }
+        let hasControl = ControlFile.formats.contains { isFile(destination + $0.suffix) }
+        let others = ["\(destination).part", "\(destination).crdownload"].lazy.filter(isFile)
+        let path = hasControl ? destination : others.first ?? ofFirefox(destination)
+        return path.map { ($0, ForeignName($0, isThere: isFile).program) }
     }
 
     /// Returns the partial file of Firefox: `NAME.XXXXXXXX.EXTENSION.part`, beside an empty file with the final name.
@@ -134,21 +119,8 @@ package struct ForeignPartial: Sendable, Hashable {
         return found.map { "\(folder)\($0)" }.flatMap { isFile($0) ? $0 : nil }
     }
 
-    private static func unreadable(_ path: String) -> StoreError {
-        StoreError(
-            .misuse, "the control file \(Printable.escaped(path)) cannot be read",
-            advice: "Remove it to adopt the beginning of the file, if the program has written it from its beginning.")
-    }
-
     private static func isFile(_ path: String) -> Bool {
         (try? OpenFile(path, flags: O_RDONLY).status())?.kind == .regular
-    }
-
-    private static func bytes(of path: String, upTo longest: Int) throws -> [UInt8] {
-        let file = try OpenFile(path, flags: O_RDONLY)
-        let size = try file.status().size
-        guard size <= Int64(longest) else { throw unreadable(path) }
-        return try file.bytes(Int(size))
     }
 
     private static func url(of file: OpenFile) -> DownloadURL? {
@@ -159,5 +131,19 @@ package struct ForeignPartial: Sendable, Hashable {
             count = max(Int(length), 0)
         }
         return try? DownloadURL(String(decoding: bytes, as: UTF8.self))
+    }
+}
+
+extension ControlFile.Format {
+    /// Reads the control file beside a file.
+    ///
+    /// - Throws: ``StoreError`` if it does not have the format; ``SystemError``.
+    fileprivate func control(of path: String) throws -> ControlFile {
+        let file = try OpenFile(path + suffix, flags: O_RDONLY)
+        let size = try file.status().size
+        if size <= ControlFile.longest, let control = read(try file.bytes(Int(size))) { return control }
+        throw StoreError(
+            .misuse, "the control file \(Printable.escaped(path + suffix)) cannot be read",
+            advice: "Remove it to adopt the beginning of the file, if the program has written it from its beginning.")
     }
 }

@@ -27,9 +27,10 @@ extension Transfer {
                 .holdsMore, "the store already has \(receivedBytes) bytes of \(StoreError.shown(key))",
                 remedy: .continueOrRemove)
         }
-        let source = try await Blocking.run { try StoreError.wrapping { try foreign.reopened() } }
-        let isWhole =
-            if let digest { try await Blocking.run { try foreign.has(digest, source) } } else { false }
+        let (source, isWhole) = try await Blocking.run {
+            let source = try StoreError.wrapping { try foreign.reopened() }
+            return (source, try digest.map { try foreign.has($0, source) } ?? false)
+        }
         let ranges = isWhole ? [0..<foreign.size] : foreign.ranges
         guard isWhole || !ranges.isEmpty else {
             throw StoreError(
@@ -38,20 +39,12 @@ extension Transfer {
         }
         var representation = Representation(completeLength: isWhole ? foreign.size : foreign.totalBytes)
         representation.reprDigest = (digest ?? foreign.digest)?.fieldValue
-        try await take(ranges, of: source, foreign, representation, agreedSamples: isWhole ? nil : 0)
-        return isWhole
-    }
-
-    private func take(
-        _ ranges: [Range<Int64>], of source: OpenFile, _ foreign: ForeignPartial, _ representation: Representation,
-        agreedSamples: Int64?
-    ) async throws {
         try claim()
-        let held = ranges.reduce(Int64(0)) { $0.addingSaturating($1.upperBound &- $1.lowerBound) }
+        let held = isWhole ? foreign.size : foreign.heldBytes
         try await store.makeRoom(forCopy: held)
         try await rewrite(
             with: representation, because: .adopted(held, from: foreign), replacing: 0, bytes: held, holding: ranges,
-            agreedSamples: agreedSamples, mayGrow: false
+            agreedSamples: isWhole ? nil : 0, mayGrow: false
         ) { file in
             for range in ranges { try source.copy(range, to: file) }
             try file.synchronizeData()
@@ -61,6 +54,7 @@ extension Transfer {
         access = .granted
         readable.grant()
         try await noteDestination()
+        return isWhole
     }
 }
 
@@ -72,9 +66,8 @@ extension Connection {
         // The first part is where the next stream begins, even if it is empty.
         let first = ranges.first?.lowerBound == 0 ? [] : [0..<0 as Range<Int64>]
         let chunks = (first + ranges).map { range in
-            let length = range.upperBound &- range.lowerBound
-            return Entry.Chunk(
-                path: entry.chunks[0].path, offset: range.lowerBound, length: length, durable: length)
+            let length = Int64(range.count)
+            return Entry.Chunk(path: entry.chunks[0].path, offset: range.lowerBound, length: length, durable: length)
         }
         try setChunks(chunks, of: entry.id, generation: entry.generation, plannedEnd: entry.totalBytes)
         for block in blocks { try insert(block, of: entry.id) }

@@ -56,35 +56,28 @@ extension Transfer {
     /// - Throws: ``StoreError``: `superseded`, `database`.
     package func prove(as representation: Representation, agreedSamples: Int, comparesDigest: Bool) async throws {
         try requireOpen()
-        var representation = representation
+        var proved = representation
         // A field without a usable digest is none. The digest in the name of an adopted file counts as the server's if
         // it is part of the entity tag.
         let named = entry.representation?.reprDigest
-        let isAnnounced = HTTPDigest(field: representation.reprDigest) != nil
-        if !isAnnounced { representation.reprDigest = named }
-        let isConfirmed =
-            comparesDigest && (isAnnounced || representation.isTagged(with: HTTPDigest(field: named)))
-        let agreed = isConfirmed ? nil : Int64(agreedSamples)
-        let id = entry.id
-        let generation = entry.generation
-        let key = entry.key
-        let held = receivedBytes
-        let requester = requester(for: representation)
-        let proved = representation
+        let isAnnounced = HTTPDigest(field: proved.reprDigest) != nil
+        if !isAnnounced { proved.reprDigest = named }
+        let isConfirmed = comparesDigest && (isAnnounced || proved.isTagged(with: HTTPDigest(field: named)))
+        let agreed = isConfirmed ? nil : agreedSamples
+        let (old, held) = (entry, receivedBytes)
+        let requester = requester(for: proved)
         let url = caller.url.redacted
-        let isCurrent = try await disk?.write { connection in
-            guard
-                try connection.prove(
-                    id: id, generation: generation, as: proved, for: requester, url: url,
-                    agreedSamples: agreed)
-            else { return false }
-            try connection.record(.resumed, key: key, reason: .samplesAgree(agreedSamples), bytes: held)
+        let isCurrent = try await disk?.write { [proved] connection in
+            let isCurrent = try connection.prove(
+                id: old.id, generation: old.generation, as: proved, for: requester, url: url,
+                agreedSamples: agreed.map { Int64($0) })
+            guard isCurrent else { return false }
+            try connection.record(.resumed, key: old.key, reason: .samplesAgree(agreedSamples), bytes: held)
             return true
         }
         guard isCurrent != false else { throw StoreError.superseded }
-        (entry.representation, entry.agreedSamples, entry.requester, entry.url) = (
-            proved, agreed.map { _ in agreedSamples }, requester, url
-        )
+        (entry.representation, entry.agreedSamples) = (proved, agreed)
+        (entry.requester, entry.url) = (requester, url)
         // The server sends these bytes to this caller.
         access = .granted
         caller.standing = .same

@@ -58,8 +58,7 @@ extension DownloadStore {
     package func purge(
         _ download: some DownloadKeyConvertible, because reason: Reason
     ) async throws -> RemovalReport {
-        let key = download.downloadKey.rawValue
-        let entry = try await read { connection in try connection.entry(key: key) }
+        let entry = try await entry(for: download)
         return try await purge(entry.map { [$0] } ?? [], because: reason)
     }
 
@@ -75,12 +74,8 @@ extension DownloadStore {
     package func purge(
         name: String, of identity: RequestIdentity, because reason: Reason
     ) async throws -> RemovalReport {
-        let identityKey = identityKey
-        let entries = try await read { connection in
-            try connection.variants(of: name)
-                .filter { $0.requester.code == nil || $0.requester.isSame(as: identity, key: identityKey) }
-                .compactMap { try connection.entry(key: Variant.key(name, $0.number)) }
-        }
-        return try await purge(entries, because: reason)
+        let entries = try await variants(ofKey: name)
+        let own = entries.filter { $0.requester.code == nil || $0.requester.isSame(as: identity, key: identityKey) }
+        return try await purge(own, because: reason)
     }
 }

@@ -50,8 +50,7 @@ extension StoreFolder {
     /// Whether a part of an entry names a file that does not exist.
     fileprivate func lacksBlob(of entry: Entry) throws -> Bool {
         try entry.chunks.contains { chunk in
-            guard let name = BlobName(path: chunk.path) else { return true }
-            return try status(of: name) == nil
+            try BlobName(path: chunk.path).flatMap { try status(of: $0) } == nil
         }
     }
 }

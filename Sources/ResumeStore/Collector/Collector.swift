@@ -56,11 +56,7 @@ extension DownloadStore {
     /// Returns the next batch of entries; nil at the end.
     func candidates(_ cursor: inout EntryCursor) async throws -> [Candidate]? {
         if cursor.isAtEnd { return nil }
-        let start = cursor
-        let (batch, next) = try await read { connection in
-            var cursor = start
-            return (try connection.candidates(&cursor), cursor)
-        }
+        let (batch, next) = try await read { [cursor] connection in try connection.candidates(at: cursor) }
         cursor = next
         let paused = try StoreError.wrapping { try folder.locksThere(.paused) }
         return batch.map { candidate in

@@ -37,8 +37,8 @@ extension Connection {
     /// Returns the next entries of a query.
     ///
     /// Unreadable rows are ignored.
-    borrowing func candidates(_ cursor: inout EntryCursor) throws -> [Candidate] {
-        try page(&cursor, adding: Self.candidateColumns) { row, entry in
+    borrowing func candidates(at cursor: EntryCursor) throws -> (items: [Candidate], next: EntryCursor) {
+        try page(at: cursor, adding: Self.candidateColumns) { row, entry in
             let ofJob = row.integer(PageStatement.column + 1)
             return Candidate(
                 entry: entry, isPaused: ofJob == 0, isOfJob: ofJob == 1,

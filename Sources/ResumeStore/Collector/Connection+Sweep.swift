@@ -20,9 +20,7 @@ extension Connection {
     ///
     /// The numbers are in SQLite's table of numbers, since the first page has little room for another column.
     borrowing func setSweptPosition(_ sweep: Sweep, to position: Int64) throws {
-        let changed = try run(
-            "UPDATE sqlite_sequence SET seq = ? WHERE name = ?", position, sweep.rawValue)
-        guard changed == 0 else { return }
+        try run("DELETE FROM sqlite_sequence WHERE name = ?", sweep.rawValue)
         try run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", sweep.rawValue, position)
     }
 

@@ -5,7 +5,7 @@ extension Connection {
     /// The number of rows that are read in one transaction.
     static let pageSize: Int64 = 256
 
-    /// Returns the next entries of a query, possibly none, and moves the cursor.
+    /// Returns the next entries of a query, possibly none, and the cursor behind them.
     ///
     /// Unreadable rows are ignored.
     ///
@@ -13,12 +13,11 @@ extension Connection {
     ///   - cursor: The cursor.
     ///   - columns: What is read after the columns of an entry and that of its position.
     ///   - body: Makes an item of a row and its entry.
-    /// - Returns: The items.
+    /// - Returns: The items, and where the next page begins.
     /// - Throws: `SQLiteError`.
     borrowing func page<Item>(
-        _ cursor: inout EntryCursor, adding columns: [String] = [], _ body: (borrowing Row, Entry) -> Item
-    ) throws -> [Item] {
-        if cursor.isAtEnd { return [] }
+        at cursor: EntryCursor, adding columns: [String] = [], _ body: (borrowing Row, Entry) -> Item
+    ) throws -> (items: [Item], next: EntryCursor) {
         let query = cursor.query
         let rows = try rows(
             PageStatement(query, isFirst: cursor.position == nil, adding: columns).sql,
@@ -27,17 +26,18 @@ extension Connection {
             let entry = query.isMet(by: row) ? try Self.entry(row).map { try withChunks($0) } : nil
             return (Self.position(row, at: PageStatement.column), entry.map { body(row, $0) })
         }
-        cursor.advance(to: rows.last?.position)
-        return rows.compactMap(\.item)
+        return (rows.compactMap(\.item), cursor.advanced(to: rows.last?.position))
     }
-
-    borrowing func page(_ cursor: inout EntryCursor) throws -> [Entry] { try page(&cursor) { $1 } }
 
     /// Returns all entries in the order of their last use; unreadable rows are ignored.
     package borrowing func entries() throws -> [Entry] {
         var cursor = EntryCursor(EntryQuery())
         var entries: [Entry] = []
-        while !cursor.isAtEnd { entries += try page(&cursor) }
+        while !cursor.isAtEnd {
+            let page = try page(at: cursor) { $1 }
+            entries += page.items
+            cursor = page.next
+        }
         return entries
     }
 
@@ -69,37 +69,21 @@ package struct PageStatement {
     package let sql: String
 
     package init(_ query: EntryQuery, isFirst: Bool, adding columns: [String] = []) {
-        // The value, and whether it is a text.
-        let (value, isText): (String?, Bool) =
-            switch query.order {
-            case .use: ("used_at", false)
-            case .creation: (nil, false)
-            case .size: ("size", false)
-            case .received: ("received", false)
-            case .url: ("url", true)
-            }
-        let order = [value, "id"].compactMap(\.self)
-        let bounds = order.map { isText && $0 == value ? "CAST(? AS TEXT)" : "?" }
-        var conditions: [String] = []
-        if !isFirst {
-            conditions.append("(\(Self.list(order))) \(query.isReversed ? "<" : ">") (\(Self.list(bounds)))")
-        }
-        if query.boundsUse { conditions.append("used_at < ?") }
-        if query.isUnpinned { conditions.append("pinned = 0") }
-        let place = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
-        let columns = [Connection.columns, isText ? "CAST(\(order[0]) AS BLOB)" : order[0]] + columns
+        let order = query.order.rawValue
+        let (value, bound) = query.order == .url ? ("CAST(url AS BLOB)", "CAST(? AS TEXT)") : (order, "?")
+        let (after, direction) = query.isReversed ? ("<", "DESC") : (">", "ASC")
+        var condition = isFirst ? "1" : "(\(order), id) \(after) (\(bound), ?)"
+        if query.boundsUse { condition += " AND used_at < ?" }
+        if query.isUnpinned { condition += " AND pinned = 0" }
         sql = """
-            SELECT \(Self.list(columns)) FROM download \(place)
-            ORDER BY \(Self.list(order.map { query.isReversed ? "\($0) DESC" : $0 })) LIMIT ?
+            SELECT \(([Connection.columns, value] + columns).joined(separator: ", ")) FROM download
+            WHERE \(condition) ORDER BY \(order) \(direction), id \(direction) LIMIT ?
             """
     }
 
-    private static func list(_ items: [String]) -> String { items.joined(separator: ", ") }
-
     /// The values of the parameters.
     static func values(_ query: EntryQuery, after position: EntryPosition?, limit: Int64) -> SQLiteValues {
-        let value: SQLiteValues = query.order == .creation ? [] : [position?.value]
-        let start: SQLiteValues = position.map { value + [$0.id] } ?? []
+        let start: SQLiteValues = position.map { [$0.value, $0.id] } ?? []
         return start + (query.boundsUse ? [query.usedBefore] : []) + [limit]
     }
 }

@@ -2,14 +2,14 @@ import ResumeSQLite
 
 /// Which entries of a store are visited, and in which order.
 package struct EntryQuery: Sendable, Hashable {
-    /// An order of entries.
+    /// An order of entries, by a column.
     ///
     /// Entries that are equal in it are in the order of their creation.
-    package enum Order: Sendable {
+    package enum Order: String, Sendable {
         /// By last use, least recently used first.
-        case use
+        case use = "used_at"
         /// By creation, oldest first.
-        case creation
+        case creation = "id"
         /// By the size of the file, smallest first; entries whose size is unknown come before all others.
         case size
         /// By the number of received bytes, smallest first.
@@ -68,14 +68,16 @@ struct EntryCursor: Sendable {
 
     init(_ query: EntryQuery, after position: EntryPosition? = nil) { (self.query, self.position) = (query, position) }
 
-    /// Continues after a page.
+    /// The cursor after a page.
     ///
     /// In a damaged database, the rows of an index may be in a wrong order, so that the iteration would not end.
-    mutating func advance(to next: EntryPosition?) {
-        guard let next, position.map({ query.isReversed ? next < $0 : next > $0 }) ?? true else {
-            isAtEnd = true
-            return
+    func advanced(to next: EntryPosition?) -> EntryCursor {
+        var cursor = self
+        if let next, position.map({ query.isReversed ? next < $0 : next > $0 }) ?? true {
+            cursor.position = next
+        } else {
+            cursor.isAtEnd = true
         }
-        position = next
+        return cursor
     }
 }

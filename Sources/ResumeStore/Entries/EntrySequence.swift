@@ -42,10 +42,8 @@ package struct EntrySequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
         let opened = if let reader { reader } else { (try await store.reader(), try store.leaseFile()) }
         reader = opened
-        let start = cursor
-        let (entries, next) = try await store.read(from: opened.0) { connection in
-            var cursor = start
-            return (try connection.page(&cursor), cursor)
+        let (entries, next) = try await store.read(from: opened.0) { [cursor] connection in
+            try connection.page(at: cursor) { $1 }
         }
         cursor = next
         return opened.1.marking(entries)

@@ -81,11 +81,16 @@ final class MemoryBlob: BodyStorage {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        state.withLock { state in
-            guard let start = Int(exactly: offset), (0...state.bytes.count).contains(start) else { return 0 }
-            let count = min(buffer.count, state.bytes.count - start)
-            unsafe buffer.copyBytes(from: state.bytes[start..<start + count])
-            return count
-        }
+        state.withLock { unsafe $0.bytes.copy(to: buffer, from: offset) }
+    }
+}
+
+extension [UInt8] {
+    /// Copies up to the buffer's size from an offset, and returns the number of bytes; 0 outside of the array.
+    func copy(to buffer: UnsafeMutableRawBufferPointer, from offset: Int64) -> Int {
+        guard let start = Int(exactly: offset), indices.contains(start) else { return 0 }
+        let rest = self[start...].prefix(buffer.count)
+        unsafe buffer.copyBytes(from: rest)
+        return rest.count
     }
 }

@@ -102,12 +102,13 @@ struct MemoryShelf {
 
     /// Releases an entry; an empty one is removed.
     mutating func putBack(_ key: String) {
-        guard let item = items[key] else { return }
+        guard var item = items[key] else { return }
         guard !item.held.isEmpty else { return remove(key) }
         uses += 1
-        items[key]?.held.entry.isInUse = false
-        items[key]?.held.entry.usedAt = WallClock.milliseconds
-        items[key]?.lastUse = uses
+        item.held.entry.isInUse = false
+        item.held.entry.usedAt = WallClock.milliseconds
+        item.lastUse = uses
+        items[key] = item
         // This removes an entry that alone exceeds the limit, or for which entries in use leave no space.
         while isOver, evictOldest() {}
     }

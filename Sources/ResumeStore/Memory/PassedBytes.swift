@@ -6,7 +6,7 @@ import Synchronization
 /// The reader gets each byte once, in order. If the download starts over, the new bytes are first compared, by a hash,
 /// with those that the reader has got. The network is not read while too many bytes wait for the reader.
 package final class PassedBytes: BodyStorage {
-    fileprivate struct State {
+    private struct State {
         /// The last received bytes.
         var window: [UInt8] = []
         /// The offset after the last received byte.
@@ -29,12 +29,45 @@ package final class PassedBytes: BodyStorage {
         var start: Int64 { end - Int64(window.count) }
         /// The number of bytes that wait for the reader.
         var waiting: Int64 { again == nil ? end - passed : 0 }
+
+        /// Removes what was received beyond an offset, and is received again or does not count.
+        mutating func requireEnd(at offset: Int64) throws {
+            if offset >= end { return }
+            guard again == nil, offset >= passed else { throw changed() }
+            window.removeLast(Int(end - offset))
+            end = offset
+        }
+
+        mutating func append(_ bytes: RawSpan) {
+            unsafe bytes.withUnsafeBytes { unsafe window.append(contentsOf: $0) }
+            end += Int64(bytes.byteCount)
+        }
+
+        /// Records that the reader has got other bytes.
+        mutating func changed() -> StoreError {
+            hasChanged = true
+            // Unlike heldBytesDiffer, this code ends the download.
+            return StoreError(.superseded, "the file changed after some of it was read")
+        }
+
+        /// Takes bytes for the reader: all but the withheld ones, and those too when the download has ended well.
+        mutating func take(_ most: Int64) throws -> (bytes: [UInt8], isLast: Bool) {
+            let isComplete = try outcome.map { try $0.get() } != nil
+            let count = min(waiting - (isComplete ? 0 : withheld), most)
+            guard count > 0 else { return ([], isComplete) }
+            let first = Int(passed - start)
+            let bytes = Array(window[first..<first + Int(count)])
+            unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
+            self.first += bytes.prefix(Int(overlap) - self.first.count)
+            passed += count
+            return (bytes, false)
+        }
     }
 
     /// How many bytes wait for the reader before the network is no longer read.
     private static let mostWaiting: Int64 = 1 << 20
     /// How many of the first and of the last bytes that the reader has got are kept, to be compared.
-    fileprivate static let overlap: Int64 = 64 << 10
+    private static let overlap: Int64 = 64 << 10
     /// How many bytes before the last ones are removed at once.
     private static let stride: Int64 = 256 << 10
     /// The most bytes that the reader gets at once.
@@ -77,23 +110,20 @@ package final class PassedBytes: BodyStorage {
             guard offset == state.end else {
                 throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
             }
-            var rest = bytes
             if var again = state.again {
-                let missing = rest.extracting(first: Int(clamping: state.passed - state.end))
-                rest = rest.extracting(droppingFirst: missing.byteCount)
-                try unsafe missing.withUnsafeBytes { bytes in
+                let passed = bytes.extracting(first: Int(clamping: state.passed - state.end))
+                try unsafe passed.withUnsafeBytes { bytes in
                     let known = state.first.dropFirst(Int(clamping: state.end)).prefix(bytes.count)
                     guard unsafe known.elementsEqual(bytes.prefix(known.count)) else { throw state.changed() }
                     unsafe again.update(bytes)
                 }
-                state.append(missing)
                 state.again = again
-                if state.end == state.passed {
+                if state.end + Int64(passed.byteCount) == state.passed {
                     guard again.digest == state.hash.digest else { throw state.changed() }
                     state.again = nil
                 }
             }
-            state.append(rest)
+            state.append(bytes)
             let excess = min(state.passed, state.end) - state.start - Self.overlap
             if excess >= Self.stride { state.window.removeFirst(Int(excess)) }
         }
@@ -101,13 +131,7 @@ package final class PassedBytes: BodyStorage {
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        state.withLock { state in
-            guard (state.start...state.end).contains(offset) else { return 0 }
-            let first = Int(offset - state.start)
-            let count = min(buffer.count, state.window.count - first)
-            unsafe buffer.copyBytes(from: state.window[first..<first + count])
-            return count
-        }
+        state.withLock { unsafe $0.window.copy(to: buffer, from: offset.addingSaturating(-$0.start)) }
     }
 
     package func discardBytes() {
@@ -123,8 +147,7 @@ package final class PassedBytes: BodyStorage {
     package func waitForRoom() async throws {
         while !hasRoom {
             try Task.checkCancellation()
-            var next = rooms.makeAsyncIterator()
-            _ = await next.next()
+            for await _ in rooms { break }
         }
     }
 
@@ -174,48 +197,7 @@ package final class PassedBytes: BodyStorage {
                 return bytes
             }
             if isLast { return nil }
-            var next = changes.makeAsyncIterator()
-            _ = await next.next()
+            for await _ in changes { break }
         }
-    }
-}
-
-extension PassedBytes.State {
-    /// Removes what was received beyond an offset, and is received again or does not count.
-    fileprivate mutating func requireEnd(at offset: Int64) throws {
-        if offset >= end { return }
-        guard again == nil, offset >= passed else { throw changed() }
-        window.removeLast(Int(end - offset))
-        end = offset
-    }
-
-    fileprivate mutating func append(_ bytes: RawSpan) {
-        unsafe bytes.withUnsafeBytes { unsafe window.append(contentsOf: $0) }
-        end += Int64(bytes.byteCount)
-    }
-
-    /// Records that the reader has got other bytes.
-    fileprivate mutating func changed() -> StoreError {
-        hasChanged = true
-        // Unlike heldBytesDiffer, this code ends the download.
-        return StoreError(.superseded, "the file changed after some of it was read")
-    }
-
-    /// Takes bytes for the reader: all but the withheld ones, and those too when the download has ended well.
-    fileprivate mutating func take(_ most: Int64) throws -> (bytes: [UInt8], isLast: Bool) {
-        let isComplete: Bool
-        switch outcome {
-        case .failure(let error): throw error
-        case .success: isComplete = true
-        case nil: isComplete = false
-        }
-        let count = min(waiting - (isComplete ? 0 : withheld), most)
-        guard count > 0 else { return ([], isComplete) }
-        let first = Int(passed - start)
-        let bytes = Array(window[first..<first + Int(count)])
-        unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
-        self.first += bytes.prefix(Int(PassedBytes.overlap) - self.first.count)
-        passed += count
-        return (bytes, false)
     }
 }
