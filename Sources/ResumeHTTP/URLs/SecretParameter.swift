@@ -26,9 +26,9 @@ struct SecretParameter {
 
     /// Whether the value is a secret, regardless of the other parameters.
     var isSecret: Bool {
-        Self.exactNames.contains(name) || hasSecretWord || Self.isToken(value)
+        Self.exactNames.contains(name)
             || Self.prefixes.contains(where: name.hasPrefix) && !name.hasPrefix("x-tos-process")
-            || name == "verify" && Self.beginsWithTime(value)
+            || hasSecretWord || Self.isToken(value) || name == "verify" && Self.beginsWithTime(value)
     }
 
     /// Whether the secret is a signature of the URL, so that times next to it are likely to change with it.
