@@ -24,30 +24,20 @@
 #include <sys/vfs.h>
 #endif
 
-static struct flock one_byte(int kind, int64_t byte) {
-    struct flock request;
-    memset(&request, 0, sizeof request);
-    request.l_type = (short)kind;
-    request.l_whence = SEEK_SET;
-    request.l_start = (off_t)byte;
-    request.l_len = 1;
+static struct flock lock_request(int kind, int64_t first, int64_t count) {
+    struct flock request = {.l_type = (short)kind, .l_whence = SEEK_SET};
+    request.l_start = (off_t)first;
+    request.l_len = (off_t)count;
     return request;
 }
 
 int resume_files_lock_bytes(int descriptor, int kind, int64_t first, int64_t count) {
-    struct flock request = one_byte(kind, first);
-    request.l_len = (off_t)count;
-    return fcntl(descriptor, F_OFD_SETLK, &request);
-}
-
-int resume_files_unlock_all(int descriptor) {
-    struct flock request = one_byte(F_UNLCK, 0);
-    request.l_len = 0; // to the end of the file, even if it grows
+    struct flock request = lock_request(kind, first, count);
     return fcntl(descriptor, F_OFD_SETLK, &request);
 }
 
 int resume_files_is_byte_locked(int descriptor, int64_t byte) {
-    struct flock request = one_byte(F_WRLCK, byte);
+    struct flock request = lock_request(F_WRLCK, byte, 1);
     if (fcntl(descriptor, F_OFD_GETLK, &request) == -1) return -1;
     return request.l_type != F_UNLCK;
 }

@@ -66,7 +66,6 @@ public struct HTTPClientBody: AsyncSequence, Sendable {
 
 extension Reason {
     fileprivate static let clientDecodes = Reason(
-        "client-decodes",
-        "the HTTPClient of the application decodes bodies; create it with decompression = .disabled")
+        "client-decodes", "the HTTPClient of the application decodes bodies; create it with decompression = .disabled")
 }
 #endif

@@ -30,26 +30,18 @@ package final class BatchSynchronizer: Sendable {
     package func synchronize(_ files: [OpenFile]) -> [SystemError?] {
         if files.count >= Self.fewest, synchronizeAll() { return files.map { _ in nil } }
         // The failure may concern another file. Syncing these one by one shows which of them are affected.
-        let isAlone = files.count == 1
-        let begun = files.map { file in
-            isAlone
-                ? nil
-                : Self.failure { () throws(SystemError) in
-                    try SystemError.check("sync_file_range", file.path) { resume_files_begin_sync(file.descriptor) }
-                }
+        var failures: [SystemError?] = files.map { file in
+            guard files.count > 1, resume_files_begin_sync(file.descriptor) == -1 else { return nil }
+            return SystemError(number: errno, call: "sync_file_range", path: file.path)
         }
-        return zip(files, begun).map { file, failure in
-            failure ?? Self.failure { () throws(SystemError) in try file.synchronizeData() }
+        for (index, file) in files.enumerated() where failures[index] == nil {
+            do {
+                try file.synchronizeData()
+            } catch {
+                failures[index] = error
+            }
         }
-    }
-
-    private static func failure(of body: () throws(SystemError) -> Void) -> SystemError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error
-        }
+        return failures
     }
 
     /// Syncs the file system if it reports write errors and the last sync did not take long.

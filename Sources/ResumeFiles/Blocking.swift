@@ -16,29 +16,22 @@ package enum Blocking {
 
     /// Runs a closure that may block.
     ///
+    /// - Parameters:
+    ///   - isLater: Whether it has low priority.
+    ///   - body: The closure.
     /// - Returns: The closure's result.
     /// - Throws: The closure's error.
-    package static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await run(on: queue, body)
+    package static func run<Result: Sendable>(
+        later isLater: Bool = false, _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        let chosen = isLater ? laterQueue : queue
+        return try await withCheckedThrowingContinuation { continuation in
+            chosen.async { continuation.resume(with: Swift.Result { try body() }) }
+        }
     }
 
     /// Starts a closure that may block, without waiting for it.
     package static func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
-
-    /// Runs a closure like ``run(_:)``, but at low priority.
-    package static func runLater<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws
-        -> Result
-    {
-        try await run(on: laterQueue, body)
-    }
-
-    private static func run<Result: Sendable>(
-        on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Swift.Result { try body() }) }
-        }
-    }
 }
 
 /// An actor whose queue may block.

@@ -15,7 +15,7 @@ package final class ByteLocks: Sendable {
     /// `exec`.
     deinit {
         // In a forked child, the locks belong to the parent.
-        if !ForkedChild.isCurrent { _ = resume_files_unlock_all(file.descriptor) }
+        if !ForkedChild.isCurrent { _ = resume_files_lock_bytes(file.descriptor, Int32(F_UNLCK), 0, 0) }
     }
 
     /// Tries to lock a byte, and those that follow it; returns false if another process or instance has locked one.

@@ -16,20 +16,17 @@ package struct StoreClock: Sendable {
     }
 
     /// The system's clock, which also advances while the machine sleeps.
-    package static let continuous: StoreClock = {
-        let start = ContinuousClock.now
-        return StoreClock(now: { ContinuousClock.now - start }) { deadline in
-            try await Task.sleep(until: start + deadline, clock: .continuous)
-        }
-    }()
+    package static let continuous = StoreClock(ContinuousClock())
 
     /// The system's clock, which stands still while the machine sleeps (`CLOCK_MONOTONIC` on Linux).
-    package static let awake: StoreClock = {
-        let start = SuspendingClock.now
-        return StoreClock(now: { SuspendingClock.now - start }) { deadline in
-            try await Task.sleep(until: start + deadline, clock: .suspending)
+    package static let awake = StoreClock(SuspendingClock())
+
+    private init(_ clock: some Clock<Duration>) {
+        let start = clock.now
+        self.init(now: { start.duration(to: clock.now) }) { deadline in
+            try await Task.sleep(until: start.advanced(by: deadline), clock: clock)
         }
-    }()
+    }
 }
 
 /// The time of day in milliseconds since the epoch.

@@ -100,8 +100,7 @@ package struct Folder: Sendable {
 
     /// Returns the names in the folder except `.` and `..`.
     package func names() throws(SystemError) -> [String] {
-        let listing = try FolderListing(of: self)
-        return listing.next(.max)
+        try FolderListing(of: self).next(.max)
     }
 
     /// Returns the number of bytes that this user can still write to the folder's file system.

@@ -33,7 +33,13 @@ extension OpenFile {
             done += Int64(count)
         }
         #endif
-        try copyThroughMemory(to: target, from: done, upTo: range.upperBound)
+        let size: Int64 = 1 << 20
+        for start in stride(from: done, to: range.upperBound, by: Int(size)) {
+            let wanted = Int(min(size, range.upperBound - start))
+            let part = try bytes(wanted, at: start)
+            guard part.count == wanted else { throw SystemError(number: EIO, call: "read", path: path) }
+            try target.write(unsafe part.span.bytes, at: start)
+        }
     }
 
     private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {
@@ -45,15 +51,5 @@ extension OpenFile {
         }
         #endif
         try copy(0..<length, to: target)
-    }
-
-    private func copyThroughMemory(to target: OpenFile, from start: Int64, upTo length: Int64) throws(SystemError) {
-        let size: Int64 = 1 << 20
-        for start in stride(from: start, to: length, by: Int(size)) {
-            let wanted = Int(min(size, length - start))
-            let part = try bytes(wanted, at: start)
-            guard part.count == wanted else { throw SystemError(number: EIO, call: "read", path: path) }
-            try target.write(unsafe part.span.bytes, at: start)
-        }
     }
 }

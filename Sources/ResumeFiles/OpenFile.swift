@@ -85,7 +85,7 @@ package final class OpenFile: Sendable {
     /// and the next call would succeed although they have not been written.
     package func synchronizeData() throws(SystemError) {
         #if canImport(Darwin)
-        try SystemError.check("fcntl(F_FULLFSYNC)", path) { unsafe fcntl(descriptor, F_FULLFSYNC) }
+        try synchronize()
         #else
         try SystemError.check("fdatasync", path) { fdatasync(descriptor) }
         #endif
@@ -99,9 +99,7 @@ package final class OpenFile: Sendable {
         try SystemError.check("fsync", path) { fsync(descriptor) }
         #endif
     }
-}
 
-extension OpenFile {
     /// Gives a name to a file that has none; fails if the name exists.
     ///
     /// - Parameters:

@@ -21,10 +21,7 @@ public struct FakeResource: Sendable {
     public var headerFields = HTTPFields()
 
     /// What a response differs in from others.
-    struct Turn {
-        var status: Int?
-        var cut: Int?
-    }
+    typealias Turn = (status: Int?, cut: Int?)
 
     /// Makes a resource; by default, it has a strong entity tag, and its responses are whole and come at once.
     public init(
@@ -41,8 +38,8 @@ public struct FakeResource: Sendable {
 
     /// Removes what applies to the next response only.
     mutating func takeTurn(isHead: Bool) -> Turn {
-        if !statuses.isEmpty { return Turn(status: statuses.removeFirst()) }
-        return Turn(cut: isHead || cuts.isEmpty ? nil : cuts.removeFirst())
+        if !statuses.isEmpty { return (statuses.removeFirst(), nil) }
+        return (nil, isHead || cuts.isEmpty ? nil : cuts.removeFirst())
     }
 
     /// Returns the response to a request.

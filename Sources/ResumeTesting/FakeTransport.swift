@@ -8,17 +8,17 @@ import Synchronization
 /// responses, and answer with any status first.
 public final class FakeTransport: Transport {
     private struct State {
-        var resource: FakeResource?
-        var others: [String: FakeResource] = [:]
+        /// The resources by path, and under nil that of all other paths.
+        var resources: [String?: FakeResource] = [:]
         var requests: [HTTPRequest] = []
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     /// Makes a transport.
     ///
     /// - Parameter resource: What every URL leads to that was not given another resource; nil for the status 404.
-    public init(_ resource: FakeResource? = nil) { state = Mutex(State(resource: resource)) }
+    public init(_ resource: FakeResource? = nil) { set(resource) }
 
     /// The requests so far, in order.
     public var requests: [HTTPRequest] { state.withLock(\.requests) }
@@ -29,27 +29,21 @@ public final class FakeTransport: Transport {
     ///   - resource: The resource; nil for the status 404.
     ///   - path: The path of the URL with its query, such as `/a?b=c`; nil for all URLs without a resource.
     public func set(_ resource: FakeResource?, at path: String? = nil) {
-        state.withLock { state in
-            if let path { state.others[path] = resource } else { state.resource = resource }
-        }
+        state.withLock { $0.resources[path] = resource }
     }
 
     /// Answers a request.
     ///
     /// - Throws: `TransportError` if the resource refuses connections; `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
-        let (found, turn) = state.withLock { state in
+        let found = state.withLock { state -> (resource: FakeResource, turn: FakeResource.Turn)? in
             state.requests.append(request)
             let path = request.path ?? "/"
-            let isOther = state.others[path] != nil
-            guard var resource = isOther ? state.others[path] : state.resource else {
-                return (FakeResource?.none, FakeResource.Turn())
-            }
-            let turn = resource.takeTurn(isHead: request.method == .head)
-            if isOther { state.others[path] = resource } else { state.resource = resource }
-            return (resource, turn)
+            let place = state.resources[path] == nil ? nil : path
+            let turn = state.resources[place]?.takeTurn(isHead: request.method == .head)
+            return turn.flatMap { turn in state.resources[place].map { ($0, turn) } }
         }
-        guard let resource = found else {
+        guard let (resource, turn) = found else {
             return TransportResponse(head: HTTPResponse(status: .notFound), body: Self.parts([], cut: nil))
         }
         try await Task.sleep(for: resource.delay)

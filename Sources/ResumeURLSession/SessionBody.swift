@@ -44,18 +44,19 @@ final class SessionBody: ResponseBody {
     /// A serial queue has a separate thread; concurrent queues share theirs with all tasks.
     private let calls = DispatchQueue(label: "resume-store.session")
     /// The host and port, for messages.
-    private let authority: String
+    ///
+    /// Taken from the URL, which has no user info: the request's authority may contain a password.
+    let authority: String
     private let isHead: Bool
     /// The session whose delegate decides about redirects and challenges; nil if the engine does.
     let caller: URLSession?
     /// Called once, when the task has ended.
     private let onEnd: @Sendable (SessionBody) -> Void
 
-    init(
-        authority: String, isHead: Bool, caller: URLSession? = nil, onEnd: @escaping @Sendable (SessionBody) -> Void
-    ) {
+    init(_ request: URLRequest, caller: URLSession? = nil, onEnd: @escaping @Sendable (SessionBody) -> Void) {
+        let authority = request.url.flatMap { try? DownloadURL($0).authority } ?? ""
         self.authority = authority
-        self.isHead = isHead
+        isHead = request.httpMethod == "HEAD"
         self.caller = caller
         self.onEnd = onEnd
         mailbox = BodyMailbox(noHead: .cut(authority, before: "without a response"))

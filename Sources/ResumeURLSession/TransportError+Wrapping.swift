@@ -27,25 +27,17 @@ extension TransportError {
             self.init(.notConnected, "could not connect to \(authority): \(text)")
         case .networkConnectionLost:
             self = Self.cut(authority)
-        // libcurl uses the same code for an unsupported protocol and for a response that is not HTTP.
-        case _ where code == .badServerResponse || code == .cannotParseResponse || Self.isAnswer(text):
+        case .badServerResponse, .cannotParseResponse,
+            // libcurl uses the same code for an unsupported protocol and for a response that is not HTTP.
+            _ where ["response", "HTTP/0.9", "header", "Content-Length"].contains(where: text.contains):
             self = .invalid(text, from: authority)
         case .badURL, .unsupportedURL:
             self.init(.invalidRequest, "cannot send the request to \(authority): \(text)")
-        case _ where Self.isTLS(text):
+        // libcurl reports untrusted certificates with an unspecific code.
+        case _ where ["SSL", "TLS", "certificate"].contains(where: text.contains):
             self.init(.tls, "the TLS connection to \(authority) failed: \(text)")
         default:
             self.init(.other, "the request to \(authority) failed: \(text)")
         }
-    }
-
-    /// Whether the message of libcurl is about the server's response.
-    private static func isAnswer(_ text: String) -> Bool {
-        ["response", "HTTP/0.9", "header", "Content-Length"].contains { text.contains($0) }
-    }
-
-    /// Whether the message is about TLS; libcurl reports untrusted certificates with an unspecific code.
-    private static func isTLS(_ text: String) -> Bool {
-        ["SSL", "TLS", "certificate"].contains { text.contains($0) }
     }
 }

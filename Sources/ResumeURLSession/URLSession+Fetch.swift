@@ -35,20 +35,17 @@ extension URLSession {
     ) async throws -> FetchResponse<AsyncThrowingStream<[UInt8], any Error>> {
         var request = request
         for field in fields { request.setValue(fields[field.name], forHTTPHeaderField: field.name.rawName) }
-        let authority = request.url.flatMap { try? DownloadURL($0.absoluteString).authority } ?? ""
         let box = SessionPool.take(for: self)
-        let body = SessionBody(authority: authority, isHead: request.httpMethod == "HEAD", caller: self) { _ in
-            SessionPool.putBack(box, for: self)
-        }
+        let body = SessionBody(request, caller: self) { _ in SessionPool.putBack(box, for: self) }
         let reader = BodyReader(body: body)
         box.start(request, for: body)
         let head = try await body.head()
         if let coding = Representation.contentCoding(head.headerFields) {
-            throw DownloadError(.refused, .decodes(coding, of: authority))
+            throw DownloadError(.refused, .decodes(coding, of: body.authority))
         }
         return FetchResponse(
             head: head, body: AsyncThrowingStream { try await reader.next() },
-            url: try body.url.map { url throws(InvalidInput) in try DownloadURL(url.absoluteString) })
+            url: try body.url.map { url throws(InvalidInput) in try DownloadURL(url) })
     }
 }
 

@@ -49,11 +49,7 @@ public final class URLSessionTransport: Transport {
     public func send(_ request: HTTPRequest) async throws -> TransportResponse {
         let message = try URLRequest(for: request)
         let box = state.withLock { $0.idle.popLast() } ?? SessionBox()
-        // Taken from the URL, which has no user info: the request's authority may contain a password.
-        let authority = message.url.flatMap { try? DownloadURL($0.absoluteString).authority } ?? ""
-        let body = SessionBody(authority: authority, isHead: request.method == .head) { [weak self] body in
-            self?.end(body, on: box)
-        }
+        let body = SessionBody(message) { [weak self] body in self?.end(body, on: box) }
         let isRefused = state.withLock { state in
             if !state.isShutDown { state.live[ObjectIdentifier(body)] = body }
             return state.isShutDown

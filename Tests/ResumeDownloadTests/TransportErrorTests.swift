@@ -68,6 +68,10 @@ struct TransportErrorTests {
 
     // MARK: What URLSession may tell a body
 
+    private static func request() throws -> URLRequest {
+        URLRequest(url: try #require(URL(string: "http://h:1/")))
+    }
+
     private static func answer(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
         let url = try #require(URL(string: "http://h:1/"))
         return try #require(
@@ -76,7 +80,7 @@ struct TransportErrorTests {
 
     @Test("F18: unexpected or endless interim responses end the request", arguments: [101, 103])
     func interim(status: Int) async throws {
-        let body = SessionBody(authority: "h:1", isHead: false) { _ in }
+        let body = SessionBody(try Self.request()) { _ in }
         for _ in 0..<(status == 101 ? 1 : 101) { body.receive(try Self.answer(status)) }
         let error = await #expect(throws: TransportError.self) { _ = try await body.head() }
         #expect(error?.message == "invalid HTTP response from h:1: unexpected interim responses (1xx)")
@@ -84,7 +88,7 @@ struct TransportErrorTests {
 
     @Test("A few interim responses are ignored; fields with invalid names are left out")
     func head() async throws {
-        let body = SessionBody(authority: "h:1", isHead: false) { _ in }
+        let body = SessionBody(try Self.request()) { _ in }
         for _ in 0..<100 { body.receive(try Self.answer(103)) }
         body.receive(try Self.answer(200, ["ETag": "\"a\"", "not a name": "x"]))
         let head = try await body.head()
@@ -98,7 +102,7 @@ struct TransportErrorTests {
         let other = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
         for response in [nil, other] {
             let isOver = Flag()
-            let body = SessionBody(authority: "h:1", isHead: false) { _ in isOver.set() }
+            let body = SessionBody(try Self.request()) { _ in isOver.set() }
             body.receive(Data())
             body.complete(response, nil)
             let error = await #expect(throws: TransportError.self) { _ = try await body.head() }
@@ -110,7 +114,7 @@ struct TransportErrorTests {
     @Test("A request that is cancelled before it starts is not sent")
     func cancelledBefore() async throws {
         let (isOver, isMade) = (Flag(), Flag())
-        let body = SessionBody(authority: "h:1", isHead: false) { _ in isOver.set() }
+        let body = SessionBody(try Self.request()) { _ in isOver.set() }
         body.cancel(with: CancellationError())
         body.start {
             isMade.set()

@@ -72,7 +72,7 @@ struct NameDecisionTests {
     @Test("A digest that was proved counts as long as size, times and inode are as recorded")
     func proofs() throws {
         let (digest, other) = (try #require(Self.digest), try #require(Self.other))
-        let proof = InPlaceDigest.Proof(digest, of: Self.stamp, at: 42)
+        let proof: InPlaceDigest.Proof = (digest, Self.stamp, 42)
         #expect(InPlaceDigest(digest, proof: proof, now: Self.stamp, keepsChangeTime: false) == .right(checkedAt: 42))
         #expect(InPlaceDigest(other, proof: proof, now: Self.stamp, keepsChangeTime: false) == .wrong)
         #expect(InPlaceDigest(digest, proof: nil, now: Self.stamp, keepsChangeTime: false) == .unread)
@@ -90,7 +90,7 @@ struct NameDecisionTests {
         }
         // A file system that knows no time of change reports that of the modification.
         let flat = FileStamp(size: 10, modified: 5_000_000, changed: 5_000_000, inode: 7)
-        let flatProof = InPlaceDigest.Proof(digest, of: flat, at: 42)
+        let flatProof: InPlaceDigest.Proof = (digest, flat, 42)
         #expect(InPlaceDigest(digest, proof: flatProof, now: flat, keepsChangeTime: false) == .unread)
         #expect(InPlaceDigest(digest, proof: flatProof, now: flat, keepsChangeTime: true) == .right(checkedAt: 42))
         let sha512 = try #require(HTTPDigest(.sha512, of: [1]))

@@ -86,7 +86,7 @@ struct ResourceTests {
         earlier.hidePath(Self.key)
         #expect(earlier == held)
         let reason = ResourceVerdict(
-            held: held, answer: try Self.resource(Self.origin, from: "https://cdn.test/S3CRET"), .init())
+            held: held, answer: try Self.resource(Self.origin, from: "https://cdn.test/S3CRET"))
         #expect("\(reason)".contains("another address there") && !"\(reason)".contains("S3CRET"))
         #expect(Provenance(stored: "x") == nil && Provenance(stored: "a b c") == nil)
     }
@@ -102,8 +102,15 @@ struct ResourceTests {
         }
     }
 
+    /// What else is known.
+    private struct Terms {
+        var hasDigest = false
+        var isRenewed = false
+        var isConfirmed = false
+    }
+
     /// What is held, what answers, what is known, and the decision.
-    private static let cases: [(held: String, answer: String, terms: ResourceVerdict.Terms, verdict: String)] = [
+    private static let cases: [(held: String, answer: String, terms: Terms, verdict: String)] = [
         ("1 tls https://a/f", "1 tls https://a/f", .init(), "same"),
         ("1 tls https://a/f", "1 tls https://a/f", .init(hasDigest: true), "same"),
         ("1 tls https://a/f", "2 tls https://a/f", .init(), "samples"),
@@ -124,7 +131,9 @@ struct ResourceTests {
     func verdicts(index: Int) throws {
         let row = Self.cases[index]
         let (held, answer) = (Provenance(stored: row.held), Provenance(stored: row.answer))
-        let verdict = ResourceVerdict(held: try #require(held), answer: try #require(answer), row.terms)
+        let verdict = ResourceVerdict(
+            held: try #require(held), answer: try #require(answer), hasDigest: row.terms.hasDigest,
+            isRenewed: row.terms.isRenewed, isConfirmed: row.terms.isConfirmed)
         let text =
             switch verdict {
             case .same: "same"

@@ -5,12 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// Locks or unlocks one byte as an open-file-description lock, without waiting.
-/// `kind` is F_RDLCK, F_WRLCK or F_UNLCK. Returns -1 with `errno` set on failure.
+/// Locks or unlocks bytes as an open-file-description lock, without waiting. A count of 0 is that to the end of the file,
+/// even if it grows. `kind` is F_RDLCK, F_WRLCK or F_UNLCK. Returns -1 with `errno` set on failure.
 int resume_files_lock_bytes(int descriptor, int kind, int64_t first, int64_t count);
-
-/// Unlocks every byte that this open file description has locked. Returns -1 with `errno` set on failure.
-int resume_files_unlock_all(int descriptor);
 
 /// Returns 1 if another open file description holds a lock on the byte, 0 if none does, -1 on failure.
 int resume_files_is_byte_locked(int descriptor, int64_t byte);

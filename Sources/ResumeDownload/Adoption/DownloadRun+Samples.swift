@@ -16,11 +16,10 @@ extension DownloadRun {
         run.fetched = 0
         let worker = run
         let (answers, bytes) = try await withThrowingTaskGroup(of: (SampleAnswer, Int64).self) { group in
-            var (answers, bytes, next): ([SampleAnswer], Int64, Int) = ([], 0, 0)
+            var (answers, bytes): ([SampleAnswer], Int64) = ([], 0)
+            var rest = requests.makeIterator()
             func start() {
-                guard next < requests.count else { return }
-                let request = requests[next]
-                next += 1
+                guard let request = rest.next() else { return }
                 group.addTask {
                     var worker = worker
                     let answer = try await worker.answer(to: request) { try await $0.response(to: $1) }

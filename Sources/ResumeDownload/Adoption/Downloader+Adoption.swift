@@ -70,7 +70,7 @@ extension Downloader {
         do {
             _ = try await transfer.adopt(foreign, digest: digest)
         } catch let error as StoreError where error.code == .noEntry {
-            try await transfer.note(.nothingAdopted(error))
+            try await transfer.note(Reason("nothing-adopted", error.description))
         }
     }
 
@@ -98,11 +98,5 @@ extension Downloader {
         let transfer = try await open(
             request, variant: variant, request.policy, to: destination, on: TransferQueue(of: store))
         return try await request.exchange(for: transfer, over: transport, body)
-    }
-}
-
-extension Reason {
-    fileprivate static func nothingAdopted(_ error: StoreError) -> Reason {
-        Reason("nothing-adopted", error.description)
     }
 }

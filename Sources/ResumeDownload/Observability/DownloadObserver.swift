@@ -21,11 +21,8 @@ struct DownloadObserver: Sendable {
         self.store = store
         storeKey = request.storeKey
         interruption = request.interruption
-        guard var logger else {
-            self.logger = nil
-            return
-        }
-        logger[metadataKey: "key"] = "\(Printable.escaped(storeKey))"
+        var logger = logger
+        logger?[metadataKey: "key"] = "\(Printable.escaped(storeKey))"
         self.logger = logger
     }
 

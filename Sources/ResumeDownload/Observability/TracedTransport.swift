@@ -22,8 +22,7 @@ struct TracedTransport: Transport {
     func send(_ request: HTTPRequest, timeout: Duration) async throws -> TransportResponse {
         let span = startSpan(request.method.rawValue, ofKind: .client)
         span.attributes["http.request.method"] = request.method.rawValue
-        let url = try? DownloadURL(
-            [request.scheme, "://", request.authority, request.path].compactMap(\.self).joined())
+        let url = try? DownloadURL(of: request)
         if let url { span.describe(url) }
         var request = request
         if url?.origin == origin {

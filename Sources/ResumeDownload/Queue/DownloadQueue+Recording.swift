@@ -61,7 +61,13 @@ extension DownloadQueue {
             let ids = try await downloader.store.record(changes.map(\.row), removing: removed, in: lease)
             removals.subtract(removed)
             for (((delivery, row), id), delivered) in zip(zip(changes, ids), delivered) {
-                note(row, id, of: delivery, delivered: delivered)
+                if delivered == nil || live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered {
+                    // Cancelled or delivered while it was being recorded; if it is to run again, it gets another row.
+                    removals.insert(id)
+                } else {
+                    live[row.key]?.deliveries[delivery]?.row = row
+                    live[row.key]?.deliveries[delivery]?.row?.id = id
+                }
             }
             return nil
         } catch {
@@ -69,18 +75,6 @@ extension DownloadQueue {
             let rejected = Dictionary(grouping: changes.filter { $0.row.id == 0 }, by: \.row.key)
             for (key, changes) in rejected { step(.failure(error)) { $0.reject(key, Set(changes.map(\.delivery))) } }
             return error
-        }
-    }
-
-    /// Stores the ID of a recorded row.
-    private func note(_ row: Job, _ id: Int64, of delivery: Int, delivered: Int?) {
-        var row = row
-        row.id = id
-        if live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered || delivered == nil {
-            // Cancelled or delivered while it was being recorded; if it is to run again, it gets another row.
-            removals.insert(id)
-        } else {
-            live[row.key]?.deliveries[delivery]?.row = row
         }
     }
 

@@ -56,10 +56,10 @@ extension DownloadQueue {
     }
 
     /// Forgets the data of a removed delivery.
-    func forget(_ gone: QueueState.Gone) {
-        if let row = live[gone.key]?.deliveries.removeValue(forKey: gone.number)?.row?.id { removals.insert(row) }
-        live[gone.key]?.limit()
-        left.removeAll { $0.delivery == gone.number }
+    func forget(_ delivery: Int, of key: String) {
+        if let row = live[key]?.deliveries.removeValue(forKey: delivery)?.row?.id { removals.insert(row) }
+        live[key]?.limit()
+        left.removeAll { $0.delivery == delivery }
     }
 }
 
@@ -74,9 +74,7 @@ extension DownloadRequest {
                 + (hasOtherDigest ? "a different digest" : "different content codings")
                 + ". Set a separate key for one of them.")
     }
-}
 
-extension DownloadRequest {
     /// Whether another request would have had the same outcome: it sends the same to the same server, with the same
     /// limits.
     ///

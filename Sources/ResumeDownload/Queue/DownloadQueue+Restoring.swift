@@ -18,7 +18,8 @@ extension DownloadQueue {
             var item =
                 live[row.key]
                 ?? Live(
-                    url: row.url, listeners: Listeners(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
+                    url: row.url,
+                    listeners: Listeners(.init(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes)))
             var recorded = row
             recorded.receivedBytes = 0
             recorded.totalBytes = nil

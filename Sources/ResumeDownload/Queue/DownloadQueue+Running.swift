@@ -9,7 +9,7 @@ extension DownloadQueue {
     ///   - outcome: The result of the run whose end is being reported.
     ///   - body: The update.
     func step(
-        _ outcome: Result<DownloadResult, any Error> = .failure(DownloadError.cancelledInQueue),
+        _ outcome: DownloadOutcome = .failure(DownloadError.cancelledInQueue),
         _ body: (inout QueueState) -> [QueueState.Action]
     ) {
         for action in body(&state) {
@@ -20,7 +20,7 @@ extension DownloadQueue {
                 live[key]?.task?.cancel()
             case .drop(let key): Task { await drop(key) }
             case .answer(let callers, let answer):
-                let result: Result<DownloadResult, any Error> =
+                let result: DownloadOutcome =
                     switch answer {
                     case .outcome: outcome
                     case .cancelled: .failure(DownloadError.cancelledInQueue)
@@ -31,7 +31,7 @@ extension DownloadQueue {
             }
         }
         // At once, so that a new request does not inherit from the removed delivery.
-        for gone in state.takeGone() { forget(gone) }
+        for (key, delivery) in state.takeGone() { forget(delivery, of: key) }
         settle()
     }
 
@@ -44,7 +44,7 @@ extension DownloadQueue {
         }
     }
 
-    private func answer(_ caller: QueueState.Caller, with result: Result<DownloadResult, any Error>) {
+    private func answer(_ caller: QueueState.Caller, with result: DownloadOutcome) {
         guard let waiter = waiters.removeValue(forKey: caller) else { return }
         live[waiter.key]?.listeners.remove(caller)
         waiter.continuation.resume(with: result)
@@ -145,7 +145,7 @@ extension DownloadQueue {
     /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
     private func ended(
         _ key: String, _ run: QueueState.Run, _ request: DownloadRequest, version: Int,
-        _ outcome: Result<DownloadResult, any Error>
+        _ outcome: DownloadOutcome
     ) -> Bool {
         live[key]?.task = nil
         let wasActive = state.isActive(key, run: run.number)

@@ -85,19 +85,14 @@ public actor DownloadQueue {
         var rowsDelivered = 0
     }
 
-    /// A caller that waits for an answer.
-    struct Waiter {
-        var key: String
-        var continuation: CheckedContinuation<DownloadResult, any Error>
-    }
-
     let downloader: Downloader
     let configuration: Configuration
     let lease: QueueLease
     let limiter: RateLimiter
     var state: QueueState
     var live: [String: Live] = [:]
-    var waiters: [QueueState.Caller: Waiter] = [:]
+    /// The callers that wait for an answer.
+    var waiters: [QueueState.Caller: (key: String, continuation: CheckedContinuation<DownloadResult, any Error>)] = [:]
     /// The runs to start once their rows are recorded.
     var starts: [(key: String, run: QueueState.Run)] = []
     /// The IDs of rows to be removed.
@@ -176,7 +171,7 @@ public actor DownloadQueue {
             let addition = try checked(request, caller: caller, priority: priority, isExclusive: isExclusive)
             return try await withCheckedThrowingContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                waiters[caller] = Waiter(key: addition.key, continuation: continuation)
+                waiters[caller] = (addition.key, continuation)
                 take([(request, addition)])
                 if let delivery = number(of: addition) {
                     live[addition.key]?.listeners.add(caller, to: delivery, onEvent)

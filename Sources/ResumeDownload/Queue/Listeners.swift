@@ -17,9 +17,7 @@ final class Listeners: Sendable {
 
     private let state: Mutex<State>
 
-    init(receivedBytes: Int64 = 0, totalBytes: Int64? = nil) {
-        state = Mutex(State(progress: Progress(receivedBytes: receivedBytes, totalBytes: totalBytes)))
-    }
+    init(_ progress: Progress = Progress()) { state = Mutex(State(progress: progress)) }
 
     var progress: Progress { state.withLock { $0.progress } }
 

@@ -32,7 +32,7 @@ struct StreamCursor: Sendable {
     /// The hash of the bytes returned so far.
     private(set) var hash: RunningHash
     /// The epoch that the bytes returned so far are known to belong to.
-    private var epoch: Int?
+    var epoch: Int?
 
     init(_ algorithm: HTTPDigest.Algorithm, from start: Int64 = 0, withholding withheld: Int64 = 1) {
         self.withheld = withheld
@@ -63,11 +63,6 @@ struct StreamCursor: Sendable {
             return .read(offset..<min(end, offset + Self.pieceSize))
         }
         return isVerified ? .end : .wait
-    }
-
-    /// Records that the bytes returned so far are the beginning of the file in an epoch.
-    mutating func follow(_ epoch: Int) {
-        self.epoch = epoch
     }
 
     /// Records bytes that are about to be returned.

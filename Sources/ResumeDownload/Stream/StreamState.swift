@@ -9,7 +9,7 @@ final class StreamState: Sendable {
         var transfer: Transfer?
         /// The offset at which the first response continued; nil before it.
         var start: Int64?
-        var outcome: Result<DownloadResult, any Error>?
+        var outcome: DownloadOutcome?
         var readers: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextReader = 0
     }
@@ -37,7 +37,7 @@ final class StreamState: Sendable {
     }
 
     /// Records that the download has ended.
-    func finish(with outcome: Result<DownloadResult, any Error>) {
+    func finish(with outcome: DownloadOutcome) {
         mutable.withLock { $0.outcome = outcome }
         changed()
     }
@@ -53,7 +53,7 @@ final class StreamState: Sendable {
         return .some(transfer.heldView.totalLength)
     }
 
-    private var snapshot: (Transfer?, start: Int64?, Result<DownloadResult, any Error>?) {
+    private var snapshot: (Transfer?, start: Int64?, DownloadOutcome?) {
         mutable.withLock { ($0.transfer, $0.start, $0.outcome) }
     }
 
@@ -132,7 +132,7 @@ final class StreamState: Sendable {
         let read = try await Blocking.run { () throws -> ([UInt8], RunningHash)? in
             guard let bytes = try transfer.readNow(range, in: epoch) else { return nil }
             var hash = before
-            unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
+            hash.update(bytes)
             return (bytes, hash)
         }
         guard let (bytes, hash) = read else { return nil }
@@ -158,7 +158,7 @@ final class StreamState: Sendable {
         guard cursor.hash.digest == digest else {
             throw DownloadError(.representationChanged, .changedWhileRead)
         }
-        cursor.follow(epoch)
+        cursor.epoch = epoch
         return true
     }
 }
@@ -168,6 +168,5 @@ extension Reason {
         "changed-while-read",
         "the file changed on the server after part of it was read, and the new version has different bytes")
     static let readDigestMismatch = Reason(
-        "digest-mismatch",
-        "the bytes read do not match the digest of the delivered file")
+        "digest-mismatch", "the bytes read do not match the digest of the delivered file")
 }

@@ -43,11 +43,11 @@ public final class DownloadTask: Sendable {
         var interruption = Interruption()
         /// Protects the partial data from the collector as long as possible; nil before the first run.
         var sign: Lease?
-        var outcome: Result<DownloadResult, any Error>?
+        var outcome: DownloadOutcome?
         var waiters: [Waiter] = []
 
         /// Returns the waiters to resume.
-        mutating func finish(with outcome: Result<DownloadResult, any Error>) -> [Waiter] {
+        mutating func finish(with outcome: DownloadOutcome) -> [Waiter] {
             self.outcome = outcome
             run = nil
             sign = nil
@@ -198,7 +198,7 @@ public final class DownloadTask: Sendable {
         stream.mailbox.add(event)
     }
 
-    private func ended(with outcome: Result<DownloadResult, any Error>, _ resumeData: ResumeData?) {
+    private func ended(with outcome: DownloadOutcome, _ resumeData: ResumeData?) {
         let waiters = mutable.withLock { mutable -> [Waiter]? in
             let wasCancelled = mutable.phase == .interrupted(.toCancel)
             let isDelivered = if case .success = outcome { true } else { false }
@@ -223,7 +223,7 @@ public final class DownloadTask: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    private func finished() async -> Result<DownloadResult, any Error> {
+    private func finished() async -> DownloadOutcome {
         await withCheckedContinuation { waiter in
             let isFinished = mutable.withLock { mutable in
                 if mutable.outcome == nil { mutable.waiters.append(waiter) }

@@ -1,6 +1,9 @@
 package import ResumeHTTP
 public import ResumeStore
 
+/// How a download ended.
+typealias DownloadOutcome = Result<DownloadResult, any Error>
+
 /// The other ways to run a download.
 extension Downloader {
     /// Downloads one file and returns its events.

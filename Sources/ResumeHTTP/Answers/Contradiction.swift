@@ -51,9 +51,6 @@ package enum Contradiction: Sendable, Hashable {
         self = .page
     }
 
-    /// Whether the response may be believed after it has come on several days.
-    package var isBelievable: Bool { self != .page }
-
     /// The codes of ``reason(in:)``.
     package static let codes: Set<Reason.Code> = Set(
         ["portal-suspected", "tag-contradiction", "file-shrunk"].map { Reason.Code(rawValue: $0) })
@@ -112,10 +109,11 @@ package struct AnswerContext: Sendable, Hashable {
         return from.host != home.host
     }
 
-    /// Whether a response is believed although it contradicts the stored file.
+    /// Whether a response is believed although it contradicts the stored file: a page never is, others are after they
+    /// have come on several days.
     func believes(_ contradiction: Contradiction, of fresh: Representation) -> Bool {
         isRestart
-            || contradiction.isBelievable && Sightings(of: fresh, on: day, after: sightings).days >= Sightings.enough
+            || contradiction != .page && Sightings(of: fresh, on: day, after: sightings).days >= Sightings.enough
     }
 
     /// Whether the name ends like an archive, an image, a package or a model, which no server sends as a page.

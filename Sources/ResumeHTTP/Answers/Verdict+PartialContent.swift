@@ -20,7 +20,7 @@ extension Verdict {
         }
         answer.completeLength = completeLength
         let held = HeldPartial(representation: stored, length: max(range.offset - range.shift, 1))
-        if let reason = failure(answer, fields, held, context) { return .retry(reason, afterSeconds: nil) }
+        if let reason = failure(answer, fields, held, context) { return .retry(reason) }
         if let reason = difference(of: fields, from: stored, range: range) { return .askForWhole(reason) }
         if let old = stored.completeLength, let new = completeLength, old != new {
             return .askForWhole(.lengthChanged(from: old, to: new))
@@ -67,8 +67,11 @@ extension Verdict {
         if let expected = range.validator {
             let validator = validator(in: fields, like: expected)
             guard validator == expected else {
-                return answer.entityTag.flatMap { weakened(expected, $0) }
-                    ?? .representationChanged(expected, validator)
+                // The tag of the file in another form, such as a weak one.
+                if case .entityTag(let old) = expected, let tag = answer.entityTag, old != tag, tag.resembles(old) {
+                    return .tagAltered(old, tag)
+                }
+                return .representationChanged(expected, validator)
             }
         } else if let old = stored.entityTag ?? answer.entityTag, answer.entityTag != stored.entityTag {
             // Weak tags that differ still show that something changed.
@@ -77,12 +80,6 @@ extension Verdict {
             return .dateChanged
         }
         return stored.contradiction(in: answer)
-    }
-
-    /// Returns the reason if a part has the tag of the file in another form, such as a weak one.
-    private static func weakened(_ expected: Validator, _ tag: EntityTag) -> Reason? {
-        guard case .entityTag(let old) = expected, old != tag, tag.resembles(old) else { return nil }
-        return .tagAltered(old, tag)
     }
 
     /// Returns the validator of a response to be compared with the expected one.
@@ -135,9 +132,7 @@ extension Verdict.Continuation {
             comparedEnd: comparedEnd.map { $0 - range.shift }, skipped: start - first, goesOn: end != bodyEnd,
             representation: representation, reason: reason)
     }
-}
 
-extension Verdict.Continuation {
     /// Creates a continuation for a body that is the whole file, for a new blob.
     package init(whole representation: Representation, reason: Reason) {
         self.init(

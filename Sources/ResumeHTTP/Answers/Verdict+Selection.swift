@@ -50,13 +50,10 @@ extension Verdict {
         let range = Plan.RangeRequest(
             start: part.first, offset: part.first, end: part.end, condition: .ifRange, first: part.first,
             shift: part.first)
+        let stored = held.isEmpty ? nil : held.representation
+        let reason = stored.map { Reason.representationChanged($0.validator, fresh.validator) }
         return .startRange(
             Continuation(
-                from: first, to: end, range: range, representation: fresh, reason: restartReason(fresh, held)))
-    }
-
-    private static func restartReason(_ fresh: Representation, _ held: HeldPartial) -> Reason {
-        guard !held.isEmpty, let stored = held.representation else { return .firstRequest }
-        return .representationChanged(stored.validator, fresh.validator)
+                from: first, to: end, range: range, representation: fresh, reason: reason ?? .firstRequest))
     }
 }

@@ -13,7 +13,7 @@ package enum Verdict: Sendable, Hashable {
     /// Discard the body, keep the stored bytes, and request the whole file.
     case askForWhole(Reason)
     /// Discard the body, keep the stored bytes, and repeat the request later.
-    case retry(Reason, afterSeconds: Int64?)
+    case retry(Reason, afterSeconds: Int64? = nil)
     /// Discard the body, keep the stored bytes, and stop.
     case refuse(Reason)
 
@@ -113,7 +113,7 @@ package enum Verdict: Sendable, Hashable {
         case 200 where ContentRange(in: fields) == nil, 203:
             // It may be a part of the file.
             let reason = Reason.contentRangeInvalid
-            self = asksForRange ? .askForWhole(reason) : .retry(reason, afterSeconds: nil)
+            self = asksForRange ? .askForWhole(reason) : .retry(reason)
         case 200, 206:
             switch (plan, held.representation, held.selection) {
             case (.range(let range), let stored?, _):
@@ -161,7 +161,7 @@ package enum Verdict: Sendable, Hashable {
         {
             context.rest = end - range.start
         }
-        if let reason = failure(fresh, fields, held, context) { return .retry(reason, afterSeconds: nil) }
+        if let reason = failure(fresh, fields, held, context) { return .retry(reason) }
         if let selection = held.selection {
             return wholeForRange(fresh, of: selection, plan: plan, held: held, policy: policy)
         }

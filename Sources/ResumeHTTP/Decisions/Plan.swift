@@ -138,7 +138,12 @@ package enum Plan: Sendable, Hashable {
         } else if let selection = held.selection {
             self = Self.continuing(selection, of: representation, by: validator, held: held, policy: policy)
         } else if held.hasAllBytes {
-            self = .confirming(length: held.length, validator: validator, policy: policy)
+            // The last bytes are compared: a response with the same validator shows that the server sends the bytes to
+            // this caller too.
+            self = .range(
+                RangeRequest(
+                    start: max(held.length - max(policy.overlap, 1), 0), offset: held.length, end: held.length,
+                    condition: policy.condition, validator: validator))
         } else if held.length <= policy.overlap(for: validator), held.nextHeld == nil || validator == nil {
             self = .anew(held, .tooLittleHeld)
         } else {
@@ -160,14 +165,6 @@ package enum Plan: Sendable, Hashable {
     private static func anew(_ held: HeldPartial, _ reason: Reason?) -> Plan {
         // A selection is never empty.
         held.selection?.elements.first.map { .first($0, reason: reason) } ?? .whole(reason: reason)
-    }
-
-    /// Requests the last bytes of a complete file for comparison: a response with the same validator shows that the
-    /// server sends the bytes to this caller too.
-    private static func confirming(length: Int64, validator: Validator?, policy: ResumePolicy) -> Plan {
-        let start = max(length - max(policy.overlap, 1), 0)
-        return .range(
-            RangeRequest(start: start, offset: length, end: length, condition: policy.condition, validator: validator))
     }
 
     /// Requests the rest of the range that has the first missing byte.

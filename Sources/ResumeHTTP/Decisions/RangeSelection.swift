@@ -45,22 +45,18 @@ public struct RangeSelection: Sendable, Hashable {
     ///
     /// - Returns: nil for another unit, malformed text, an empty range, or more than 1,000 of them.
     package init?(_ text: String) {
-        let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+        let parts = text.parts(at: "=")
         guard parts.count == 1 || (parts.count == 2 && parts[0].lowercased() == "bytes"), let list = parts.last else {
             return nil
         }
-        let items = list.split(separator: ",", omittingEmptySubsequences: false)
+        let items = list.parts(at: ",")
         guard items.count <= Self.limit else { return nil }
-        var elements: [Element] = []
-        for item in items {
-            guard let element = Self.element(item.withoutSpaces) else { return nil }
-            elements.append(element)
-        }
-        self.elements = elements
+        elements = items.compactMap { Self.element($0.withoutSpaces) }
+        guard elements.count == items.count else { return nil }
     }
 
     private static func element(_ text: String) -> Element? {
-        let sides = text.split(separator: "-", omittingEmptySubsequences: false)
+        let sides = text.parts(at: "-")
         guard sides.count == 2 else { return nil }
         let numbers = sides.map { Decimal64.parse($0).flatMap { $0 <= largest ? $0 : nil } }
         switch (numbers[0], numbers[1]) {

@@ -8,6 +8,20 @@ extension BidirectionalCollection<UInt8> {
     }
 }
 
+extension Collection where Element: Equatable {
+    /// Splits at each separator, or at the first `most` of them, and keeps empty parts.
+    func parts(at separator: Element, most: Int = .max) -> [SubSequence] {
+        split(separator: separator, maxSplits: most, omittingEmptySubsequences: false)
+    }
+}
+
+extension UInt8 {
+    static var slash: UInt8 { UInt8(ascii: "/") }
+    static var colon: UInt8 { UInt8(ascii: ":") }
+    static var semicolon: UInt8 { UInt8(ascii: ";") }
+    static var dot: UInt8 { UInt8(ascii: ".") }
+}
+
 extension UInt64 {
     /// The bytes, least significant first.
     var bytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) } }

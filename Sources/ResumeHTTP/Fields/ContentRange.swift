@@ -15,9 +15,9 @@ package enum ContentRange: Sendable, Hashable {
     ///   first, or a complete length that does not include the last byte. Such a body must not be combined with stored
     ///   bytes.
     package init?(_ value: String) {
-        let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = value.parts(at: " ", most: 1)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
-        let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+        let halves = parts[1].parts(at: "/")
         guard halves.count == 2 else { return nil }
         let completeLength = Decimal64.parse(halves[1])
         if halves[0] == "*" {
@@ -26,7 +26,7 @@ package enum ContentRange: Sendable, Hashable {
             return
         }
         guard completeLength != nil || halves[1] == "*" else { return nil }
-        let positions = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+        let positions = halves[0].parts(at: "-")
         guard positions.count == 2, let first = Decimal64.parse(positions[0]), let last = Decimal64.parse(positions[1]),
             first <= last, last < Int64.max, completeLength.map({ last < $0 }) ?? true
         else { return nil }

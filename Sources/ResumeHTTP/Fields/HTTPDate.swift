@@ -7,9 +7,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
 
     /// Compares two texts as dates, in whatever format; texts that are not dates are compared as text.
     static func isSame(_ first: String, _ second: String) -> Bool {
-        guard first != second else { return true }
-        guard let first = HTTPDate(first), let second = HTTPDate(second) else { return false }
-        return first == second
+        first == second || HTTPDate(first).map { $0 == HTTPDate(second) } ?? false
     }
 
     /// Creates a date from seconds since the epoch.
@@ -26,13 +24,13 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
     /// - Returns: nil for any other text.
     package init?(_ text: String) {
         guard text.utf8.count <= 40, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
-        var words = text.split(separator: " ", omittingEmptySubsequences: false)
+        var words = text.parts(at: " ")
         // asctime pads a one-digit day with a space.
         if words.count == 6, words[2].isEmpty { words.remove(at: 2) }
         let name = words.removeFirst()
         let isList = name.last == ","
         if isList, words.count == 3 {
-            words.replaceSubrange(..<1, with: words[0].split(separator: "-", omittingEmptySubsequences: false))
+            words.replaceSubrange(..<1, with: words[0].parts(at: "-"))
         } else if !isList, words.count == 4 {
             words = [words[1], words[0], words[3], words[2], "GMT"]
         }
@@ -43,7 +41,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
             let offset = Self.offset(of: words[4])
         else { return nil }
         // Two digits each: `006:27:0` has the length of a time, but is not one.
-        let clock = words[3].split(separator: ":", omittingEmptySubsequences: false)
+        let clock = words[3].parts(at: ":")
             .compactMap { Self.number($0, digits: 2...2) }
         guard clock.count == 3, words[3].utf8.count == 8, clock[0] < 24, clock[1] < 60, clock[2] <= 60 else {
             return nil

@@ -44,7 +44,7 @@ public struct HTTPDigest: Sendable, Hashable {
     /// - Throws: ``InvalidInput`` if their number is wrong for the algorithm, or if there are other characters.
     public init(_ algorithm: Algorithm, parsing text: String) throws(InvalidInput) {
         guard let digest = HTTPDigest(algorithm, hexadecimal: text) else {
-            throw .notADigest(digits: 2 * algorithm.byteCount)
+            throw InvalidInput("not a digest; \(2 * algorithm.byteCount) hexadecimal digits are required")
         }
         self = digest
     }
@@ -109,11 +109,4 @@ extension HTTPField.Name {
     static let contentDigest = HTTPField.Name("Content-Digest")
     /// Requests a `Repr-Digest` (RFC 9530, 4).
     package static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")
-}
-
-extension InvalidInput {
-    /// Another number of hexadecimal digits, or other characters.
-    package static func notADigest(digits: Int) -> InvalidInput {
-        InvalidInput("not a digest; \(digits) hexadecimal digits are required")
-    }
 }

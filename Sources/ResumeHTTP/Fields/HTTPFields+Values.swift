@@ -23,9 +23,6 @@ extension HTTPFields {
         return value
     }
 
-    /// Returns the date of a field; nil if it is absent or malformed.
-    func date(_ name: HTTPField.Name) -> HTTPDate? { text(name).flatMap { HTTPDate($0) } }
-
     /// Splits a list on one or several lines, in lower case; nil if it is unreasonably long.
     func list(_ name: HTTPField.Name, longest: Int = .max) -> [String]? {
         let lines = self[values: name]

@@ -9,9 +9,7 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Creates an error.
     package init(_ description: String) { self.description = description }
-}
 
-extension InvalidInput {
     /// Not an absolute URL.
     package static let notAURL = InvalidInput("not an absolute URL; use one such as https://example.org/file")
     /// No host, or a host with invalid characters.

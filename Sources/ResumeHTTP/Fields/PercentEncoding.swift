@@ -49,7 +49,7 @@ package enum PercentEncoding {
     static func encodingInvalid(_ text: String) -> String {
         let start = authorityEnd(of: text.unicodeScalars)
         guard !text.utf8[start...].allSatisfy(isAllowed) else { return text }
-        let pieces = text.utf8[start...].split(separator: percent, omittingEmptySubsequences: false).map { piece in
+        let pieces = text.utf8[start...].parts(at: percent).map { piece in
             // Control characters are refused later.
             encoded(piece) { !isAllowed($0) && $0 > 0x20 && $0 != 0x7F }
         }

@@ -42,7 +42,7 @@ package struct Representation: Sendable, Hashable {
         self.reprDigest = reprDigest
         self.contentCoding = contentCoding
         self.acceptsRanges = acceptsRanges
-        self.suggestedFilename = suggestedFilename.flatMap { SuggestedFilename($0)?.name }
+        self.suggestedFilename = suggestedFilename.flatMap(SuggestedFilename.usable)
     }
 
     /// Reads a representation from the fields of a complete (200) response.
@@ -56,7 +56,7 @@ package struct Representation: Sendable, Hashable {
         reprDigest = Self.digests(fields)
         contentCoding = Self.contentCoding(fields)
         acceptsRanges = fields.text(.acceptRanges)?.lowercased() != "none"
-        suggestedFilename = SuggestedFilename(in: fields)?.name
+        suggestedFilename = SuggestedFilename.name(in: fields)
         vary = Self.vary(fields)
     }
 
@@ -139,7 +139,7 @@ package struct Representation: Sendable, Hashable {
 
     /// The media type without parameters, in lower case.
     var mediaType: String? {
-        let type = contentType?.utf8.split(separator: UInt8(ascii: ";"), maxSplits: 1).first
+        let type = contentType?.utf8.split(separator: .semicolon, maxSplits: 1).first
         return type.map { Substring($0).withoutSpaces.lowercased() }
     }
 }

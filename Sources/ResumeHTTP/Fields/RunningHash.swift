@@ -26,6 +26,11 @@ package struct RunningHash: Sendable {
         unsafe resume_sha2_update(&state, bytes.baseAddress, bytes.count)
     }
 
+    /// Adds bytes.
+    package mutating func update(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe update($0) }
+    }
+
     /// The digest of all bytes so far.
     package var digest: HTTPDigest? {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
@@ -40,7 +45,7 @@ extension HTTPDigest {
     /// Computes the digest of bytes.
     package init?(_ algorithm: Algorithm, of bytes: some Sequence<UInt8>) {
         var hash = RunningHash(algorithm)
-        unsafe Array(bytes).withUnsafeBytes { unsafe hash.update($0) }
+        hash.update(Array(bytes))
         guard let digest = hash.digest else { return nil }
         self = digest
     }

@@ -1,27 +1,25 @@
 import HTTPTypes
 
 /// A filename suggested by a server, restricted to a single harmless path component.
-struct SuggestedFilename: Sendable, Hashable {
-    /// The name: not empty, not hidden, at most 255 bytes, and without control characters.
-    let name: String
-
+///
+/// It is not empty, not hidden, has at most 255 bytes, and no control characters.
+enum SuggestedFilename {
     /// Reads `Content-Disposition` (RFC 6266); nil if it has no usable name.
     ///
     /// `filename*` is preferred to `filename`.
-    init?(in fields: HTTPFields) {
+    static func name(in fields: HTTPFields) -> String? {
         guard fields.contains(.contentDisposition) else { return nil }
         let parameters = fields.parameters(.contentDisposition)
-        let extended = parameters.first { $0.name == "filename*" }.flatMap { Self.decoded($0.value) }
+        let extended = parameters.first { $0.name == "filename*" }.flatMap { decoded($0.value) }
         let plain = parameters.first { $0.name == "filename" }?.value
-        guard let name = [extended, plain].lazy.compactMap({ $0.flatMap { Self($0) } }).first else { return nil }
-        self = name
+        return extended.flatMap(usable) ?? plain.flatMap(usable)
     }
 
     /// Removes the unsafe parts of a name; nil if nothing is left.
     ///
     /// Removes everything up to the last slash or backslash, leading dots (which would hide the file), leading dashes
     /// (which programs would take for options), and invisible characters at either end.
-    init?(_ text: String) {
+    static func usable(_ text: String) -> String? {
         // Compares scalars, since a combining mark after a slash forms one character with it.
         let scalars = text.unicodeScalars
         let start = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map { scalars.index(after: $0) }
@@ -32,12 +30,12 @@ struct SuggestedFilename: Sendable, Hashable {
         while last.last.map(isBlank) ?? false { last.removeLast() }
         let name = String(last)
         guard !name.isEmpty, name.utf8.count <= 255, Printable.escaped(name) == name else { return nil }
-        self.name = name
+        return name
     }
 
     /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil if it is malformed.
     private static func decoded(_ value: String) -> String? {
-        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = value.parts(at: "'", most: 2)
         guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
         return PercentEncoding.decoded(parts[2].filter { $0 != " " })
     }

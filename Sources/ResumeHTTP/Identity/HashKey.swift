@@ -14,8 +14,7 @@ package struct HashKey: Sendable {
     package init(_ bytes: [UInt8]) {
         func begun(_ pad: UInt8) -> RunningHash {
             var hash = RunningHash(.sha256)
-            let block = (0..<64).map { pad ^ ($0 < bytes.count ? bytes[$0] : 0) }
-            unsafe block.withUnsafeBytes { unsafe hash.update($0) }
+            hash.update((0..<64).map { pad ^ ($0 < bytes.count ? bytes[$0] : 0) })
             return hash
         }
         self.bytes = bytes
@@ -36,7 +35,7 @@ package struct HashKey: Sendable {
 
     private static func digest(_ hash: RunningHash, _ message: [UInt8]) -> [UInt8] {
         var hash = hash
-        unsafe message.withUnsafeBytes { unsafe hash.update($0) }
+        hash.update(message)
         return hash.digest?.bytes ?? []
     }
 }

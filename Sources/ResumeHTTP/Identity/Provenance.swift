@@ -49,7 +49,7 @@ package struct Provenance: Sendable, Hashable {
 
     /// Reads ``stored``; nil if it is not valid.
     package init?(stored: String) {
-        let parts = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = stored.parts(at: " ", most: 2)
         guard parts.count == 3, let trust = ServerTrust(stored: String(parts[1])) else { return nil }
         code = String(parts[0])
         address = String(parts[2])

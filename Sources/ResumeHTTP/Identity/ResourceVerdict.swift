@@ -11,35 +11,23 @@ package enum ResourceVerdict: Sendable, Hashable {
     /// Leave the stored bytes to their caller, and continue with a separate entry.
     case ownEntry(Reason)
 
-    /// What is known beside the two resources.
-    package struct Terms: Sendable, Hashable {
-        /// Whether the caller names a digest of the whole file.
-        package var hasDigest: Bool
-        /// Whether the caller has renewed the URL or the fields of the same download.
-        package var isRenewed: Bool
-        /// Whether both responses announce the same digest, or samples of the stored bytes agreed just now.
-        package var isConfirmed: Bool
-
-        /// Creates terms; by default, nothing more is known.
-        package init(hasDigest: Bool = false, isRenewed: Bool = false, isConfirmed: Bool = false) {
-            self.hasDigest = hasDigest
-            self.isRenewed = isRenewed
-            self.isConfirmed = isConfirmed
-        }
-    }
-
     /// Decides about a response.
     ///
     /// - Parameters:
     ///   - held: What the stored bytes came from.
     ///   - answer: What the response came from.
-    ///   - terms: What else is known.
-    package init(held: Provenance, answer: Provenance, _ terms: Terms) {
+    ///   - hasDigest: Whether the caller names a digest of the whole file.
+    ///   - isRenewed: Whether the caller has renewed the URL or the fields of the same download.
+    ///   - isConfirmed: Whether both responses announce the same digest, or samples of the stored bytes agreed just now.
+    package init(
+        held: Provenance, answer: Provenance, hasDigest: Bool = false, isRenewed: Bool = false,
+        isConfirmed: Bool = false
+    ) {
         if held.trust != answer.trust {
-            self = terms.hasDigest ? .underDigest : .ownEntry(.trustChanged(from: held.trust, to: answer.trust))
-        } else if held.code == answer.code || terms.isConfirmed || terms.isRenewed && held.address == answer.address {
+            self = hasDigest ? .underDigest : .ownEntry(.trustChanged(from: held.trust, to: answer.trust))
+        } else if held.code == answer.code || isConfirmed || isRenewed && held.address == answer.address {
             self = .same
-        } else if terms.hasDigest {
+        } else if hasDigest {
             self = .underDigest
         } else {
             self = .compareSamples(

@@ -34,19 +34,8 @@ package enum InPlaceDigest: Sendable, Hashable {
     /// Only its bytes can tell.
     case unread
 
-    /// A digest that was proved for a file as it was then.
-    package struct Proof: Sendable, Hashable {
-        package var digest: HTTPDigest
-        package var stamp: FileStamp
-        /// In milliseconds since 1970.
-        package var checkedAt: Int64
-
-        package init(_ digest: HTTPDigest, of stamp: FileStamp, at checkedAt: Int64) {
-            self.digest = digest
-            self.stamp = stamp
-            self.checkedAt = checkedAt
-        }
-    }
+    /// A digest that was proved for a file as it was then, at a time in milliseconds since 1970.
+    package typealias Proof = (digest: HTTPDigest, stamp: FileStamp, checkedAt: Int64)
 
     /// Decides without reading the file.
     ///

@@ -112,8 +112,7 @@ extension Reason {
     }
 
     static func lengthChanged(from old: Int64, to new: Int64) -> Reason {
-        Reason(
-            "length-changed", "the file changed on the server: its length was \(old) bytes and is now \(new) bytes")
+        Reason("length-changed", "the file changed on the server: its length was \(old) bytes and is now \(new) bytes")
     }
 
     static let contentTypeChanged = Reason(
@@ -205,8 +204,7 @@ extension Reason {
     static let rangeNotSatisfiable = Reason(
         "range-not-satisfiable",
         "the server does not have the requested bytes (416): the file is now shorter or has been replaced")
-    static let beyondEnd = Reason(
-        "range-beyond-end", "a requested range lies beyond the end of the file")
+    static let beyondEnd = Reason("range-beyond-end", "a requested range lies beyond the end of the file")
     static let rangesNeedValidator = Reason(
         "ranges-need-validator",
         "the server sent no validator, so several ranges may be from different versions. Request a single range.")

@@ -39,7 +39,7 @@ package enum MultipartRanges {
     ///
     /// - Returns: Its `Content-Range`, and where its bytes start.
     private static func head(in bytes: ArraySlice<UInt8>) -> (ContentRange, Int)? {
-        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast().dropFirst()
+        let lines = bytes.parts(at: 0x0A).dropLast().dropFirst()
         guard let end = lines.firstIndex(where: { $0.allSatisfy { $0 == 0x0D } }) else { return nil }
         let values = lines[..<end].compactMap { line -> String? in
             let halves = String(decoding: line, as: UTF8.self).split(separator: ":", maxSplits: 1)

@@ -27,7 +27,7 @@ package struct SampleCourse: Sendable, Hashable {
     private let isSingle: Bool
     private var left: [Range<Int64>]
     private var hasBegun = false
-    private var asksForSeveral: Bool
+    private var asksForSeveral = true
     private var verdict: SampleVerdict?
 
     /// Creates a course over places that were chosen.
@@ -50,7 +50,6 @@ package struct SampleCourse: Sendable, Hashable {
         samples = grid.count
         representation = isProved ? stored : nil
         completeLength = stored.completeLength
-        asksForSeveral = true
         self.policy = policy
         self.shift = shift
     }

@@ -15,7 +15,9 @@ package struct SampleGrid: Sendable, Hashable {
     /// The ranges to compare, sorted, disjoint and not adjacent.
     package let places: [Range<Int64>]
     /// The number of samples, each of up to ``blockLength`` bytes.
-    package let count: Int
+    package var count: Int {
+        Int(clamping: places.totalLength / Self.blockLength &+ (places.totalLength % Self.blockLength > 0 ? 1 : 0))
+    }
 
     /// Chooses the blocks; all stored bytes if they are not many more.
     ///
@@ -24,11 +26,10 @@ package struct SampleGrid: Sendable, Hashable {
     ///   - seed: A random number, which decides about the phase.
     package init(over held: [Range<Int64>], seed: UInt64) {
         let held = Self.sound(held)
-        let total = held.reduce(Int64(0)) { $0 &+ $1.length }
+        let total = held.totalLength
         let blocks = Self.blocks &+ Self.lastBlocks &+ 1
         guard total > blocks * Self.blockLength else {
             places = held
-            count = Self.count(of: total)
             return
         }
         let step = total / Self.blocks
@@ -38,12 +39,7 @@ package struct SampleGrid: Sendable, Hashable {
         }
         let all = Self.sound(
             [0..<Self.blockLength] + grid + [total &- Self.lastBlocks * Self.blockLength..<total])
-        count = Self.count(of: all.reduce(Int64(0)) { $0 &+ $1.length })
         places = Self.ranges(at: all, in: held)
-    }
-
-    private static func count(of bytes: Int64) -> Int {
-        Int(clamping: bytes / blockLength &+ (bytes % blockLength > 0 ? 1 : 0))
     }
 
     /// Returns the ranges sorted and joined, without negative ones, as damaged rows may contain.

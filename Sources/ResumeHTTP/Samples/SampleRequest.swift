@@ -22,9 +22,8 @@ package struct SampleRequest: Sendable, Hashable {
     /// The maximum number of bytes of the response's body: the ranges, and a header for each.
     package var longestBody: Int {
         // Disjoint ranges, and never more than a few hundred.
-        let bytes = ranges.reduce(Int64(0)) { $0 &+ $1.length }
         let frames = ranges.count > 1 ? (Int64(ranges.count) &+ 1) &* Int64(MultipartRanges.longestFrame) : 0
-        return Int(clamping: bytes &+ frames)
+        return Int(clamping: ranges.totalLength &+ frames)
     }
 
     /// Splits a received body into its parts.
@@ -69,7 +68,7 @@ package enum SampleHead: Sendable, Hashable {
     /// Discard the body: the server has another file.
     case changed(Reason)
     /// Discard the body and repeat the request later.
-    case retry(Reason, afterSeconds: Int64?)
+    case retry(Reason, afterSeconds: Int64? = nil)
     /// Discard the body: the server requires credentials, or a URL that has not expired.
     case refuse(Reason)
 
@@ -90,7 +89,7 @@ package enum SampleHead: Sendable, Hashable {
             context.isRestart = true
             switch Verdict.partial(fields, range: request, stored: stored, policy: policy, in: context) {
             case .askForWhole(let reason): self = Self.isChange(reason) ? .changed(reason) : .useless(reason)
-            case .retry(let reason, _): self = .retry(reason, afterSeconds: nil)
+            case .retry(let reason, _): self = .retry(reason)
             default: self = .read
             }
         case _ where timing.isTemporary:

@@ -49,12 +49,10 @@ struct SegmentPace: Sendable {
     mutating func note(_ running: [SegmentPlan.Stream], heldBytes: Int64, isFull: Bool, now: Double) {
         self.isFull = isFull
         self.heldBytes = heldBytes
-        var marks: [Int: Mark] = [:]
+        let known = marks
+        marks = [:]
         for stream in running {
-            guard var mark = self.marks[stream.id] else {
-                marks[stream.id] = Mark(position: stream.position, time: now)
-                continue
-            }
+            var mark = known[stream.id] ?? Mark(position: stream.position, time: now)
             let elapsed = now - mark.time
             if elapsed >= Self.window {
                 mark = Mark(
@@ -62,7 +60,6 @@ struct SegmentPace: Sendable {
             }
             marks[stream.id] = mark
         }
-        self.marks = marks
     }
 
     /// Returns a stream's rate in bytes per second; nil if it is unknown or zero.
@@ -97,12 +94,10 @@ struct SegmentPace: Sendable {
         switch phase {
         case .done: return nil
         case .measuring(let measure):
-            guard isFull, running.count > 1 else {
-                phase = .measuring(nil)
-                return nil
-            }
-            guard let measure, measure.connections == running.count else {
-                phase = .measuring(Measure(connections: running.count, bytes: heldBytes, since: now))
+            let isUseful = isFull && running.count > 1
+            guard isUseful, let measure, measure.connections == running.count else {
+                let fresh = Measure(connections: running.count, bytes: heldBytes, since: now)
+                phase = .measuring(isUseful ? fresh : nil)
                 return nil
             }
             guard let rate = rate(of: measure, now) else { return nil }

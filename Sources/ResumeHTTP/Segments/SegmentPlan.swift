@@ -46,7 +46,7 @@ package struct SegmentPlan: Sendable {
         }
 
         fileprivate var connections: Int { running.count + asked.count }
-        fileprivate var heldBytes: Int64 { held.reduce(0) { $0 + $1.length } }
+        fileprivate var heldBytes: Int64 { held.totalLength }
     }
 
     /// A step for the engine.
@@ -163,4 +163,9 @@ extension Range where Bound == Int64 {
         let (length, overflow) = upperBound.subtractingReportingOverflow(lowerBound)
         return overflow ? .max : length
     }
+}
+
+extension [Range<Int64>] {
+    /// The number of bytes in all ranges, which must not overlap.
+    var totalLength: Int64 { reduce(0) { $0 &+ $1.length } }
 }

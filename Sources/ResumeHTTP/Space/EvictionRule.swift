@@ -7,9 +7,7 @@ package enum EvictionRule: Sendable, Hashable {
     case stale
     /// Removes as ``stale``, and refuses downloads that would exceed the size limit.
     case staleWithinLimit
-}
 
-extension EvictionRule {
     /// The groups of entries in the order of their removal; within a group, the least recently used is first.
     package enum Group: Sendable, CaseIterable {
         /// The same request has a newer entry of the same download.

@@ -25,14 +25,9 @@ package struct ResponseTiming: Sendable, Hashable {
         let fields = response.headerFields
         let isTemporary =
             Self.temporary.contains(code) || 500...599 ~= code && !Self.unsupported.contains(code)
-        guard isTemporary || Self.postponed.contains(code) else {
-            self.isTemporary = false
-            afterSeconds = nil
-            holdsForOrigin = false
-            return
-        }
         afterSeconds =
-            RetryAfter.seconds(in: fields) ?? RateLimit.seconds(in: fields, always: Self.limited.contains(code))
+            isTemporary || Self.postponed.contains(code)
+            ? RetryAfter.seconds(in: fields) ?? RateLimit.seconds(in: fields, always: Self.limited.contains(code)) : nil
         self.isTemporary = isTemporary || afterSeconds != nil
         holdsForOrigin = afterSeconds != nil && ([429, 503].contains(code) || RateLimit.isExhausted(in: fields))
     }
@@ -57,7 +52,8 @@ package enum RetryAfter {
     }
 
     fileprivate static func seconds(until time: Int64, in fields: HTTPFields) -> Int64? {
-        fields.date(.date).map { min(max(time - $0.secondsSinceEpoch, 0), longest) }
+        let now = fields.text(.date).flatMap { HTTPDate($0) }
+        return now.map { min(max(time - $0.secondsSinceEpoch, 0), longest) }
     }
 }
 

@@ -10,11 +10,11 @@ extension DownloadURL {
         var end = start
         while end < bytes.count, isOfHost(bytes[end]) { end += 1 }
         let name = bytes[start..<end]
-        let label = name.lastIndex(of: dot).map { $0 + 1 } ?? start
+        let label = name.lastIndex(of: .dot).map { $0 + 1 } ?? start
         guard (1...63).contains(name.count), label < end, !isDigit(bytes[label]) || isAddress(name) else { return nil }
         let defaultPort = isSecure ? 443 : 80
         var port = defaultPort
-        if end < bytes.count, bytes[end] == UInt8(ascii: ":") {
+        if end < bytes.count, bytes[end] == .colon {
             var number = 0
             end += 1
             // A zero before the port is removed, as is the default port.
@@ -26,11 +26,11 @@ extension DownloadURL {
             guard (1..<65536).contains(number), number != defaultPort else { return nil }
             port = number
         }
-        guard end < bytes.count, bytes[end] == slash else { return nil }
+        guard end < bytes.count, bytes[end] == .slash else { return nil }
         let path = bytes[end...]
         for index in path.indices {
             guard isOfPath(bytes[index]) else { return nil }
-            if bytes[index] == dot, bytes[index - 1] == slash { return nil }
+            if bytes[index] == .dot, bytes[index - 1] == .slash { return nil }
         }
         scheme = isSecure ? "https" : "http"
         host = String(decoding: name, as: UTF8.self)
@@ -44,19 +44,16 @@ extension DownloadURL {
     }
 }
 
-private let dot = UInt8(ascii: ".")
-private let slash = UInt8(ascii: "/")
-
 private func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
 /// Whether a byte is a lower-case letter, a digit, a hyphen or a dot.
 private func isOfHost(_ byte: UInt8) -> Bool {
-    byte >= 0x61 && byte <= 0x7A || isDigit(byte) || byte == 0x2D || byte == dot
+    byte >= 0x61 && byte <= 0x7A || isDigit(byte) || byte == 0x2D || byte == .dot
 }
 
 /// Whether a byte is one of these, an upper-case letter, an underscore or a slash.
 private func isOfPath(_ byte: UInt8) -> Bool {
-    isOfHost(byte) || byte >= 0x41 && byte <= 0x5A || byte == 0x5F || byte == slash
+    isOfHost(byte) || byte >= 0x41 && byte <= 0x5A || byte == 0x5F || byte == .slash
 }
 
 /// Whether a host is an IPv4 address in its usual form.
@@ -65,7 +62,7 @@ private func isAddress(_ host: ArraySlice<UInt8>) -> Bool {
     var number = 0
     var digits = 0
     for byte in host {
-        if byte == dot {
+        if byte == .dot {
             guard digits > 0 else { return false }
             numbers += 1
             number = 0

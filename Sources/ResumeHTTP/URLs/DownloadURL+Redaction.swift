@@ -39,7 +39,7 @@ extension DownloadURL {
 
     /// Whether a text that is not a URL contains what would be a secret in one: a password, or a parameter.
     package static func holdsSecret(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.parts(at: "@", most: 1)
         // Not passwords: image `repository:tag@sha256:…`, package `pkg:npm/name@1.0`, file `s3://bucket/icon@2x.png`.
         let user = parts[0].firstRange(of: "://").map { parts[0][$0.upperBound...] } ?? parts[0]
         let hasPassword =
@@ -60,7 +60,7 @@ extension DownloadURL {
 
     /// Whether no segment of a path is a token.
     static func hasNoToken(_ path: ArraySlice<UInt8>) -> Bool {
-        !path.split(separator: UInt8(ascii: "/")).contains { SecretParameter.isToken(Array($0)) }
+        !path.split(separator: .slash).contains { SecretParameter.isToken(Array($0)) }
     }
 
     private func redacted(abbreviates: Bool = false, isValue: Bool = false) -> String {
@@ -103,7 +103,7 @@ private struct ParameterList {
 
     /// Whether a part of a path can be removed: it follows `;`, or has a name and a value.
     private func isParameter(_ part: SecretParameter) -> Bool {
-        !isPath || part.separator == UInt8(ascii: ";") || part.hasValue
+        !isPath || part.separator == .semicolon || part.hasValue
     }
 
     /// Returns the text without secrets and without parameters of a signature.
@@ -119,7 +119,7 @@ private struct ParameterList {
         var followsSecret = false
         for part in all {
             // A secret value may contain `;`.
-            let continues = followsSecret && part.separator == UInt8(ascii: ";") && !part.hasValue
+            let continues = followsSecret && part.separator == .semicolon && !part.hasValue
             followsSecret = isParameter(part) && (continues || part.isSecret || signature?.includes(part) == true)
             guard !followsSecret else { continue }
             if !isFirst, let separator = part.separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }

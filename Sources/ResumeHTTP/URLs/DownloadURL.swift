@@ -38,7 +38,7 @@ public struct DownloadURL: Sendable, Hashable {
             self = url
             return
         }
-        guard Self.isPlain(text), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .notAURL }
+        guard Self.isPlain(text), let colon = text.utf8.firstIndex(of: .colon) else { throw .notAURL }
         let scheme = text[..<colon].lowercased()
         guard scheme == "http" || scheme == "https" else {
             let isScheme =
@@ -64,27 +64,19 @@ public struct DownloadURL: Sendable, Hashable {
             let host = parts.encodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
             (1..<65536).contains(parts.port ?? 80),
             // The limits of DNS; some programs write longer names into fixed buffers.
-            host.utf8.count <= 253, host.utf8.split(separator: UInt8(ascii: ".")).allSatisfy({ $0.count <= 63 })
+            host.utf8.count <= 253, host.utf8.split(separator: .dot).allSatisfy({ $0.count <= 63 })
         else { throw .badHost }
         let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
         let path = Self.withoutDots(parts.percentEncodedPath)
-        self.init(
-            scheme: scheme, host: Self.address(host) ?? host, port: parts.port,
-            userInfo: user.flatMap { $0.isEmpty ? nil : $0 },
-            requestTarget: parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path)
-    }
-
-    /// Puts a URL together from parts that were checked.
-    init(scheme: String, host: String, port: Int?, userInfo: String?, requestTarget: String) {
         let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme
-        self.host = host
-        self.port = port ?? defaultPort
-        authority = self.port == defaultPort ? host : "\(host):\(self.port)"
-        self.userInfo = userInfo
-        self.requestTarget = requestTarget
+        self.host = Self.address(host) ?? host
+        port = parts.port ?? defaultPort
+        self.authority = port == defaultPort ? self.host : "\(self.host):\(port)"
+        userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
+        requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
         isPlainPath = Self.isPlainPath(requestTarget)
-        origin = "\(scheme)://\(authority)"
+        origin = "\(scheme)://\(self.authority)"
         absoluteString = origin + requestTarget
     }
 
@@ -92,7 +84,7 @@ public struct DownloadURL: Sendable, Hashable {
     ///
     /// Everything that compares hosts then compares what a connection goes to. Nil for anything else.
     private static func address(_ host: String) -> String? {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = host.parts(at: ".")
         var numbers = parts.compactMap(number)
         // The last number has all bytes that are left.
         guard numbers.count == parts.count, let last = numbers.popLast(), numbers.count < 4,
@@ -130,7 +122,7 @@ public struct DownloadURL: Sendable, Hashable {
         guard zip(path.utf8, path.utf8.dropFirst()).contains(where: { $0 == (0x2F, 0x2E) }) else {
             return path.isEmpty ? "/" : path
         }
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let segments = path.parts(at: "/").dropFirst()
         var kept: [Substring] = []
         for segment in segments {
             if segment == ".." {
@@ -161,7 +153,7 @@ public struct DownloadURL: Sendable, Hashable {
     public var lastPathComponent: String? {
         // A secret in the path is not part of the name.
         let path = redactedTarget.utf8.prefix { $0 != UInt8(ascii: "?") }
-        let last = path.lastIndex(of: UInt8(ascii: "/")).map { path[$0...].dropFirst() } ?? path
+        let last = path.lastIndex(of: .slash).map { path[$0...].dropFirst() } ?? path
         guard let name = PercentEncoding.decoded(String(Substring(last))), !name.isEmpty, name != ".", name != "..",
             name.utf8.count <= 200
         else { return nil }

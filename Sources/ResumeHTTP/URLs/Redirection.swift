@@ -10,7 +10,8 @@ package struct Redirection: Sendable {
     /// The URL of the next request.
     package private(set) var url: DownloadURL
     private var followed = 0
-    private var hasLeftOrigin = false
+    /// Whether ``url`` is at the first origin and every redirect so far stayed there.
+    package private(set) var isAtFirstOrigin = true
 
     /// The reason for not following a redirect.
     package enum Problem: String, Error, CustomStringConvertible {
@@ -32,7 +33,7 @@ package struct Redirection: Sendable {
 
     /// Marks the current origin as one that must not receive the caller's secrets.
     package mutating func leaveOrigin() {
-        hasLeftOrigin = true
+        isAtFirstOrigin = false
     }
 
     /// Handles a response.
@@ -48,7 +49,7 @@ package struct Redirection: Sendable {
             let next = try? url.resolving(PercentEncoding.encodingRaw(location))
         else { throw .badLocation }
         guard url.scheme == "http" || next.scheme == "https" else { throw .downgrade }
-        if next.origin != url.origin { hasLeftOrigin = true }
+        if next.origin != url.origin { isAtFirstOrigin = false }
         url = next
         followed += 1
         return true
@@ -64,7 +65,7 @@ package struct Redirection: Sendable {
     ///   - secret: Names that the caller marks as secret, in addition to the well-known ones.
     /// - Returns: All fields at the first origin, otherwise those that are not secret.
     package func permitted(_ fields: HTTPFields, secret: Set<HTTPField.Name> = []) -> HTTPFields {
-        hasLeftOrigin ? Self.withoutSecrets(fields, secret: secret) : fields
+        isAtFirstOrigin ? fields : Self.withoutSecrets(fields, secret: secret)
     }
 
     /// Returns the fields that may be sent to any origin.
@@ -79,9 +80,6 @@ package struct Redirection: Sendable {
         guard field.name == .referer else { return false }
         return (try? DownloadURL(field.value))?.hasSecrets ?? DownloadURL.holdsSecret(field.value)
     }
-
-    /// Whether ``url`` is at the first origin and every redirect so far stayed there.
-    package var isAtFirstOrigin: Bool { !hasLeftOrigin }
 
     /// The fields that always contain secrets.
     package static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]

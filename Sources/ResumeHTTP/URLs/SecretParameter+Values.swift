@@ -2,14 +2,15 @@ extension SecretParameter {
     /// Whether a value has the form of a token, optionally after a scheme such as `Bearer`.
     static func isToken(_ value: [UInt8]) -> Bool {
         let last = value.lastIndex(of: UInt8(ascii: " ")).map { Array(value[($0 + 1)...]) } ?? value
-        return isWebToken(last) || isKnownToken(last) || isBotToken(last)
+        return isWebToken(last) || isBotToken(last)
+            || last.count >= shortestWeakSecret && knownTokens.contains { last.starts(with: $0.utf8) }
     }
 
     /// Whether a path segment is the token of a Telegram bot: `bot`, a number, a colon and the secret.
     static func isBotToken(_ value: [UInt8]) -> Bool {
         guard value.starts(with: "bot".utf8) else { return false }
         let number = value.dropFirst(3).prefix(while: isDigit)
-        return number.count >= 6 && value.dropFirst(3 + number.count).first == UInt8(ascii: ":")
+        return number.count >= 6 && value.dropFirst(3 + number.count).first == .colon
     }
 
     /// Whether a value is a JSON Web Token: base64url parts, the first of which decodes to text that begins with `{"`
@@ -17,7 +18,7 @@ extension SecretParameter {
     static func isWebToken(_ value: [UInt8]) -> Bool {
         // Those two characters take 16 bits: "ey" is 12 of them, and the other 4 begin one of the letters I to L.
         guard ["eyI", "eyJ", "eyK", "eyL"].contains(where: { value.starts(with: $0.utf8) }) else { return false }
-        let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let parts = value.parts(at: .dot)
         // Signed tokens have three parts, the last of which is empty without a signature; encrypted tokens have five.
         guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else { return false }
         return value.allSatisfy { isASCIIWordByte($0) || "-_.".utf8.contains($0) }
@@ -28,10 +29,6 @@ extension SecretParameter {
         "AIza", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk_live_", "rk_live_", "xoxa-",
         "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "ya29.",
     ]
-
-    static func isKnownToken(_ value: [UInt8]) -> Bool {
-        value.count >= shortestWeakSecret && knownTokens.contains { value.starts(with: $0.utf8) }
-    }
 
     static func isRandom(_ value: [UInt8]) -> Bool {
         value.count >= 20

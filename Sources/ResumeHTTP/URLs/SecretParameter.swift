@@ -16,8 +16,7 @@ struct SecretParameter {
     init(_ text: Substring, after separator: UInt8?) {
         self.text = text
         self.separator = separator
-        let parts = text.utf8.split(
-            separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.utf8.parts(at: UInt8(ascii: "="), most: 1)
         rawName = PercentEncoding.decoded(PercentEncoding.decoded(Array(parts.first ?? text.utf8)))
         words = ParameterWords(of: rawName)
         name = String(decoding: rawName, as: UTF8.self).lowercased()
@@ -27,8 +26,9 @@ struct SecretParameter {
 
     /// Whether the value is a secret, regardless of the other parameters.
     var isSecret: Bool {
-        Self.exactNames.contains(name) || Self.hasSecretPrefix(name) || hasSecretWord || Self.isToken(value)
-            || name == "verify" && Self.beginsWithTime(value)
+        Self.exactNames.contains(name)
+            || Self.prefixes.contains(where: name.hasPrefix) && !name.hasPrefix("x-tos-process")
+            || hasSecretWord || Self.isToken(value) || name == "verify" && Self.beginsWithTime(value)
     }
 
     /// Whether the secret is a signature of the URL, so that times next to it are likely to change with it.
@@ -145,10 +145,6 @@ extension SecretParameter {
         """)
 
     private static let prefixes = words("aspsessionid oauth_ wowzatoken x-amz- x-goog- x-tos-")
-
-    private static func hasSecretPrefix(_ name: String) -> Bool {
-        prefixes.contains(where: name.hasPrefix) && !name.hasPrefix("x-tos-process")
-    }
 
     private var hasSecretWord: Bool {
         let isShortNumber = hasValue && (1...3).contains(value.count) && value.allSatisfy(Self.isDigit)

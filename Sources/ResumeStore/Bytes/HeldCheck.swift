@@ -13,7 +13,7 @@ final class HeldCheck: Sendable {
     /// Starts reading.
     init(of blob: OpenFile, blocks: [Block]) {
         damaged = Task { [flag] in
-            try await Blocking.runLater {
+            try await Blocking.run(later: true) {
                 try StoreError.wrapping { try blob.damaged(among: blocks) { flag.value } }
             }
         }

@@ -23,7 +23,7 @@ package struct DeliveredFile: Sendable, Hashable {
     package var path: String?
 
     /// The digest that was proved, and of which file.
-    package var proof: InPlaceDigest.Proof? { digest.map { InPlaceDigest.Proof($0, of: stamp, at: checkedAt) } }
+    package var proof: InPlaceDigest.Proof? { digest.map { ($0, stamp, checkedAt) } }
 }
 
 extension DeliveredFile {

@@ -24,8 +24,8 @@ extension Transfer {
         var known = entry.requester.resource ?? earlierResource(beside: answer)
         known.hidePath(identityKey)
         let verdict = ResourceVerdict(
-            held: known, answer: answer,
-            .init(hasDigest: policy.hasDigest, isRenewed: caller.isRenewed, isConfirmed: isConfirmed || isEqual))
+            held: known, answer: answer, hasDigest: policy.hasDigest, isRenewed: caller.isRenewed,
+            isConfirmed: isConfirmed || isEqual)
         caller.standing =
             switch verdict {
             case .same: .same
@@ -95,6 +95,6 @@ extension Transfer {
 extension DeliveredFile {
     /// Whether a response comes from what the file came from, as far as that is recorded.
     func verdict(on answer: Provenance) -> ResourceVerdict {
-        resource.map { ResourceVerdict(held: $0, answer: answer, ResourceVerdict.Terms()) } ?? .same
+        resource.map { ResourceVerdict(held: $0, answer: answer) } ?? .same
     }
 }

@@ -8,12 +8,12 @@ extension QueueState {
             return items[key]?.wish == .paused ? [] : nil
         }
         // Stopped while it still wishes to run, so that it gets a rank before items that have not begun.
-        let stopping = stop(key)
+        stop(key)
         update(key) {
             $0.wish = .paused
             $0.isExclusive = false
         }
-        return stopping + schedule()
+        return schedule()
     }
 
     /// Queues an item again that is paused, has failed, or was restored from an earlier process.
@@ -32,7 +32,8 @@ extension QueueState {
     /// Stops everything and starts nothing until ``resumeAll()``.
     package mutating func pauseAll() -> [Action] {
         isHeld = true
-        return running.reversed().flatMap { stop($0) }
+        for key in running.reversed() { stop(key) }
+        return takeActions()
     }
 
     /// Resumes everything, including items that were paused individually, but not items that failed permanently.
@@ -55,21 +56,19 @@ extension QueueState {
     /// Forgets items that were cancelled softly.
     @discardableResult
     package mutating func releaseMemory() -> [Action] {
-        for item in items.values where item.wish == .cancelled {
-            if item.run == nil { remove(item.key) } else { update(item.key) { $0.isForgotten = true } }
-        }
-        return []
+        for item in items.values where item.wish == .cancelled { forget(item) }
+        return takeActions()
     }
 
     /// Stops everything permanently; unfinished items keep their state for the next process.
     package mutating func close() -> [Action] {
         isClosed = true
-        var actions: [Action] = []
         for item in items.values {
-            actions += answer(item.callers, .closed)
+            answer(item.callers, .closed)
             update(item.key) { $0.forEachDelivery { ($0.callers, $0.isKept) = ([], true) } }
         }
-        return actions + running.reversed().flatMap { stop($0) }
+        for key in running.reversed() { stop(key) }
+        return takeActions()
     }
 
     /// Adds an item of an earlier process that was paused, failed permanently, or is to continue.
@@ -106,26 +105,23 @@ extension QueueState {
         }
         return schedule()
     }
-}
 
-extension QueueState {
     /// Removes deliveries that cannot be recorded and answers their callers; removes the item with its last delivery.
     package mutating func reject(_ key: Key, _ rejected: Set<Int>) -> [Action] {
         let concerned = items[key]?.deliveries.filter { rejected.contains($0.number) } ?? []
         guard let item = items[key], !concerned.isEmpty else { return [] }
-        var actions = answer(concerned.flatMap(\.callers), .outcome)
+        answer(concerned.flatMap(\.callers), .outcome)
         update(key) { $0.deliveries.removeAll { rejected.contains($0.number) } }
         // An item that is being dropped is removed when that is done.
-        if item.wish == .dropping { return actions }
-        if concerned.count == item.deliveries.count {
-            actions += giveUp(key, .cancelled)
-            if item.run == nil { remove(key) } else { update(key) { $0.isForgotten = true } }
-        } else if let run = item.run, rejected.contains(run.delivery) {
-            actions += stop(key)
-        } else {
-            settle(key)
-        }
-        return actions + schedule()
+        if item.wish == .dropping { return takeActions() }
+        lose(Set(concerned.map(\.number)), of: item)
+        if concerned.count == item.deliveries.count { forget(item) }
+        return schedule()
+    }
+
+    /// Removes an item as soon as it does not run.
+    private mutating func forget(_ item: Item) {
+        if item.run == nil { remove(item.key) } else { update(item.key) { $0.isForgotten = true } }
     }
 
     /// Whether a run exists and is not being stopped.

@@ -74,24 +74,29 @@ extension QueueState {
     /// If nothing else wants the item, it is cancelled softly.
     package mutating func leave(_ caller: Caller) -> [Action] {
         guard let key = dismiss(caller) else { return [] }
-        var actions = [Action.answer([caller], .left)]
+        actions.append(.answer([caller], .left))
         guard let item = items[key], let left = item.deliveries.first(where: { $0.callers.contains(caller) }) else {
-            return actions
+            return takeActions()
         }
         let isWanted = left.isKept || left.callers.count > 1
         update(key) {
             $0.forEachDelivery { $0.callers.removeAll { $0 == caller } }
             if !isWanted { $0.deliveries.removeAll { $0.number == left.number } }
         }
-        if isWanted || item.wish == .dropping { return actions }
-        if item.deliveries.count == 1 {
-            actions += giveUp(key, .cancelled)
-        } else if item.run?.delivery == left.number {
-            actions += stop(key)
+        if isWanted || item.wish == .dropping { return takeActions() }
+        lose([left.number], of: item)
+        return schedule()
+    }
+
+    /// Goes on after deliveries of an item were removed: without the last one, it is cancelled softly.
+    mutating func lose(_ deliveries: Set<Int>, of item: Item) {
+        if deliveries.count == item.deliveries.count {
+            giveUp(item.key, .cancelled)
+        } else if let run = item.run, deliveries.contains(run.delivery) {
+            stop(item.key)
         } else {
-            settle(key)
+            settle(item.key)
         }
-        return actions + schedule()
     }
 
     /// Cancels an item for all its callers.
@@ -99,24 +104,24 @@ extension QueueState {
     /// - Returns: nil if there is no such item.
     package mutating func cancel(_ key: Key, _ cancellation: DownloadQueue.Cancellation) -> [Action]? {
         guard let item = items[key] else { return nil }
-        var actions = answer(item.callers, .cancelled)
+        answer(item.callers, .cancelled)
         if item.wish == .dropping {
             update(key) { $0.deliveries = [] }
-            return actions
+            return takeActions()
         }
         let wish: Wish = cancellation == .discardingPartial ? .dropping : .cancelled
-        actions += giveUp(key, wish)
+        giveUp(key, wish)
         if wish == .dropping, item.run == nil { actions.append(.drop(key)) }
-        return actions + schedule()
+        return schedule()
     }
 
-    mutating func giveUp(_ key: Key, _ wish: Wish) -> [Action] {
+    private mutating func giveUp(_ key: Key, _ wish: Wish) {
         update(key) {
             $0.wish = wish
             $0.isExclusive = false
             $0.deliveries = []
         }
-        return stop(key)
+        stop(key)
     }
 
     /// Records that an item's partial data was removed; the item starts again if it has been requested since.

@@ -3,41 +3,42 @@ import ResumeHTTP
 // Starting and ending runs.
 extension QueueState {
     /// Starts the items that may run and stops those that may not.
+    ///
+    /// - Returns: These and all earlier actions.
     mutating func schedule() -> [Action] {
-        guard !isHeld, !isClosed else { return [] }
-        var actions: [Action] = []
+        guard !isHeld, !isClosed else { return takeActions() }
         if let forced, let item = items[forced], item.isUnderWay {
-            for other in running.reversed() where other != forced { actions += stop(other) }
-            if item.run == nil, running.isEmpty { actions += start(forced) }
-            return actions
+            for other in running.reversed() where other != forced { stop(other) }
+            if item.run == nil, running.isEmpty { start(forced) }
+            return takeActions()
         }
         // If the limit was lowered, the most recent starts are stopped.
         let active = running.filter { items[$0]?.run.map { !$0.isPaused && !$0.isStopping } ?? false }
-        for surplus in active.dropFirst(maximumRunning).reversed() { actions += stop(surplus) }
-        while places < maximumRunning, let next = line.takeNext() { actions += start(next.key) }
-        return actions
+        for surplus in active.dropFirst(maximumRunning).reversed() { stop(surplus) }
+        while places < maximumRunning, let next = line.takeNext() { start(next.key) }
+        return takeActions()
     }
 
-    private mutating func start(_ key: Key) -> [Action] {
-        guard let delivery = items[key]?.next else { return [] }
+    private mutating func start(_ key: Key) {
+        guard let delivery = items[key]?.next else { return }
         lastRun += 1
         let run = Run(
             number: lastRun, destination: delivery.destination, delivery: delivery.number,
             callers: Set(delivery.callers))
         update(key) { $0.run = run }
         running.append(key)
-        return [.start(key, run)]
+        actions.append(.start(key, run))
     }
 
     /// Stops a run; if its item is still to run, it waits before all others.
-    mutating func stop(_ key: Key) -> [Action] {
-        guard let item = items[key], item.isRunning else { return [] }
+    mutating func stop(_ key: Key) {
+        guard let item = items[key], item.isRunning else { return }
         let rank = item.wish == .waiting ? topRank() : item.rank
         update(key) {
             $0.run?.isStopping = true
             $0.rank = rank
         }
-        return [.stop(key)]
+        actions.append(.stop(key))
     }
 
     /// How many runs may wait without counting towards the limit.
@@ -60,14 +61,13 @@ extension QueueState {
         guard let item = items[key], let run = item.run, run.number == number else { return [] }
         running.removeAll { $0 == key }
         update(key) { $0.run = nil }
-        var actions: [Action] = []
         switch ending {
-        case .delivered: actions += delivered(item, run, isOutdated: false)
-        case .outdated: actions += delivered(item, run, isOutdated: true)
+        case .delivered: delivered(item, run, isOutdated: false)
+        case .outdated: delivered(item, run, isOutdated: true)
         // A failure of a run that is being stopped is taken as the result of stopping it.
         case .failed(let isOfDestination, let spared, let reason) where !run.isStopping:
             let isOutdated = !isOfDestination && spared.contains(run.delivery)
-            actions += failed(key, run, isOutdated: isOutdated, forGood: reason) {
+            failed(key, run, isOutdated: isOutdated, forGood: reason) {
                 isOfDestination || spared.contains($0)
             }
         case .failed, .stopped: settle(key)
@@ -77,11 +77,11 @@ extension QueueState {
         case .cancelled where item.isForgotten: remove(key)
         default: break
         }
-        return actions + schedule()
+        return schedule()
     }
 
     /// Removes only the delivery that the run was for: one requested since may ask for something else.
-    private mutating func delivered(_ item: Item, _ run: Run, isOutdated: Bool) -> [Action] {
+    private mutating func delivered(_ item: Item, _ run: Run, isOutdated: Bool) {
         let key = item.key
         var told: [Caller] = []
         let rank = item.wish == .waiting ? topRank() : item.rank
@@ -93,13 +93,13 @@ extension QueueState {
         }
         if item.wish == .cancelled, items[key]?.deliveries.isEmpty == true { remove(key) }
         settle(key)
-        return answer(told, .outcome)
+        answer(told, .outcome)
     }
 
     /// Answers the callers of deliveries that failed; deliveries that are wanted without a caller stay, to be resumed.
     private mutating func failed(
         _ key: Key, _ run: Run, isOutdated: Bool, forGood reason: Reason?, isSpared: (Int) -> Bool
-    ) -> [Action] {
+    ) {
         var told: [Caller] = []
         update(key) { item in
             item.forEachDelivery { delivery in
@@ -117,7 +117,7 @@ extension QueueState {
             item.deliveries.removeAll { !$0.isWanted }
         }
         settle(key)
-        return answer(told.sorted(), .outcome)
+        answer(told.sorted(), .outcome)
     }
 
     /// Removes an item that has nothing left to deliver, unless it was cancelled and waits to be requested again.

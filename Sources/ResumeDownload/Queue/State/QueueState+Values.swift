@@ -32,12 +32,6 @@ extension QueueState {
         }
     }
 
-    /// A delivery that was removed.
-    package struct Gone: Sendable, Hashable {
-        package let key: Key
-        package let number: Int
-    }
-
     /// One attempt at a delivery.
     package struct Run: Sendable, Hashable {
         package let number: Int

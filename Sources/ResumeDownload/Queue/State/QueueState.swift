@@ -19,7 +19,9 @@ package struct QueueState: Sendable {
     private var callers: [Caller: Key] = [:]
     var forced: Key?
     private var changed: Set<Key> = []
-    private var gone: [Gone] = []
+    private var gone: [(key: Key, number: Int)] = []
+    /// What to do after the present change.
+    var actions: [Action] = []
     var lastRun = 0
     private var lastDelivery = 0
     private var top: Int64 = 0
@@ -50,7 +52,7 @@ package struct QueueState: Sendable {
     }
 
     /// Returns the deliveries that were removed since the last call.
-    package mutating func takeGone() -> [Gone] {
+    package mutating func takeGone() -> [(key: Key, number: Int)] {
         defer { gone = [] }
         return gone
     }
@@ -58,7 +60,13 @@ package struct QueueState: Sendable {
     /// Marks an item as changed because data outside of this state has changed.
     package mutating func touch(_ key: Key) -> [Action] {
         changed.insert(key)
-        return []
+        return takeActions()
+    }
+
+    /// Returns the actions since the last call, in order.
+    mutating func takeActions() -> [Action] {
+        defer { actions = [] }
+        return actions
     }
 }
 
@@ -78,7 +86,7 @@ extension QueueState {
         let before = item.deliveries
         body(&item)
         for delivery in before where !item.deliveries.contains(where: { $0.number == delivery.number }) {
-            gone.append(Gone(key: key, number: delivery.number))
+            gone.append((key, delivery.number))
         }
         if item.wish == .waiting { item.forEachDelivery { $0.isRestored = $0.isRestored && !$0.isReady } }
         insert(item)
@@ -119,10 +127,10 @@ extension QueueState {
     /// Forgets a caller that is about to be answered.
     mutating func dismiss(_ caller: Caller) -> Key? { callers.removeValue(forKey: caller) }
 
-    /// Returns the action that answers callers; none if there are no callers.
-    mutating func answer(_ callers: [Caller], _ answer: Answer) -> [Action] {
+    /// Answers callers, if there are any.
+    mutating func answer(_ callers: [Caller], _ answer: Answer) {
         for caller in callers { _ = dismiss(caller) }
-        return callers.isEmpty ? [] : [.answer(callers, answer)]
+        if !callers.isEmpty { actions.append(.answer(callers, answer)) }
     }
 
     /// Makes an item the forced one, replacing any other.
