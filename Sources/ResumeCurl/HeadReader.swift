@@ -106,7 +106,8 @@ struct HeadReader {
     }
 
     private mutating func begin(_ line: UnsafeRawBufferPointer) throws(TransportError) {
-        (lines, place) = (known.lines, 0)
+        lines = known.lines
+        place = 0
         if unsafe !Self.isSame(line, as: lines.status?.bytes ?? []) {
             guard let (code, phrase) = Self.status(unsafe Array(line)) else {
                 throw problem("the status line is not valid")

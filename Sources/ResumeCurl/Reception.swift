@@ -52,7 +52,8 @@ final class Reception {
         // libcurl repeats a request on a new connection, through a new tunnel, where one that it used again was dead. It
         // counts that for the handle.
         if isEstablished { curl.isCommon = false }
-        (isEstablished, failure) = (false, nil)
+        isEstablished = false
+        failure = nil
         if let permits = settings.permitsAddress {
             let place = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
             let address = unsafe PublicAddress.text(

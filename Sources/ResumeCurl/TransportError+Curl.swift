@@ -6,7 +6,9 @@ import ResumeHTTP
 extension TransportError {
     /// Maps the result of a failed transfer to a code and a message, by the numbers of libcurl and of OpenSSL.
     init(_ result: CURLcode, of reception: Reception) {
-        let (exchange, settings, isEstablished) = (reception.exchange, reception.settings, reception.isEstablished)
+        let exchange = reception.exchange
+        let settings = reception.settings
+        let isEstablished = reception.isEstablished
         let (handle, text) = unsafe (reception.handle, String(cString: reception.curl.text))
         let authority = exchange.authority
         let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)

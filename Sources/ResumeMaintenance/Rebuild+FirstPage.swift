@@ -16,7 +16,8 @@ extension Rebuild {
     /// - Throws: `StoreError` or ``SystemError``, `noSpace` if there is not enough space for the copy; or the error
     ///   of `body`.
     func withNewFirstPage<Result>(_ body: (String) throws -> Result) throws -> Result? {
-        let (old, name) = (StoreFolder.databaseName, StoreFolder.salvageName)
+        let old = StoreFolder.databaseName
+        let name = StoreFolder.salvageName
         defer { try? removeDatabase(name) }
         guard let size = try folder.root.status(of: old)?.size, size > Schema.pageSize else { return nil }
         let logSize = try folder.logSize()

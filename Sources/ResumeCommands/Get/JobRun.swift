@@ -51,7 +51,9 @@ final class JobRun: Sendable {
         self.programs = programs
         let files = command.files
         replacing = files.overwrite || files.output != nil ? .any : .own
-        (skipsExisting, from, maxTime) = (files.skipExisting, files.from, command.pace.maxTime?.duration)
+        skipsExisting = files.skipExisting
+        from = files.from
+        maxTime = command.pace.maxTime?.duration
         let state = SlotState(
             count: command.load.maxConcurrent,
             perHost: command.load.perHost.map { max($0 / command.pace.connections, 1) },

@@ -80,11 +80,13 @@ final class InputFile {
     static func forEachLine(
         in bytes: ArraySlice<UInt8>, from first: Int = 1, ofAtLeast count: Int = 0, _ body: (Line) -> Void
     ) -> Int {
-        var (start, number) = (bytes.startIndex, first)
+        var start = bytes.startIndex
+        var number = first
         while start < bytes.endIndex {
             let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
             if end - start >= count, let line = line(bytes[start..<end], number) { body(line) }
-            (start, number) = (end + 1, number + 1)
+            start = end + 1
+            number = number + 1
         }
         return number
     }

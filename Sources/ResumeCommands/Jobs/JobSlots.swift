@@ -51,7 +51,8 @@ final class JobSlots: Sendable {
     ///   - onWait: Called once if the job waits for its origin.
     @discardableResult
     func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
-        let (host, origin) = (url.host, url.origin)
+        let host = url.host
+        let origin = url.origin
         var hasWaited = false
         while !Task.isCancelled {
             let mayBegin = mayBegin(origin)

@@ -34,7 +34,9 @@ package struct SlotState: Sendable {
     ///   - perHost: How many of each host; nil for no limit.
     ///   - mostPaused: How many that have begun may wait.
     package init(count: Int, perHost: Int?, mostPaused: Int = mostPaused) {
-        (self.count, self.perHost, self.mostPaused) = (count, perHost, mostPaused)
+        self.count = count
+        self.perHost = perHost
+        self.mostPaused = mostPaused
     }
 
     /// Whether there are no jobs.

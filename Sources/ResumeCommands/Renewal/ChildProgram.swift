@@ -74,7 +74,8 @@ final class ChildProgram: Sendable {
             _ = CommandContext.put(text.utf8, to: end)
             close(end)
         }
-        (input, output[1]) = ([], -1)
+        input = []
+        output[1] = -1
         let (bytes, status) = bytes(from: &output[0], until: process)
         guard bytes.count <= Self.longest else { throw failure("printed more than \(Self.longest) bytes") }
         guard status == 0 else {

@@ -12,7 +12,8 @@ extension StoreError {
         guard let file = (cause as? SystemError)?.path, !file.hasPrefix("/"), message.contains(file) else {
             return self
         }
-        var (folder, place) = (store, ", in the store at ")
+        var folder = store
+        var place = ", in the store at "
         // A delivery writes to a hidden file beside the destination, and then renames that.
         if let destination, file == destination.name || file.hasPrefix(".") && file.hasSuffix(".resumectl") {
             (folder, place) = (destination.folder, ", in the folder ")

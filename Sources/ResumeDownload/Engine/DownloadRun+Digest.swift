@@ -44,7 +44,8 @@ extension DownloadRun {
             wrongDigest = found ?? expected
         }
         // Samples do not prove that the server has exactly these bytes.
-        let (partial, samples) = (await transfer.partial, await transfer.agreedSamples)
+        let partial = await transfer.partial
+        let samples = await transfer.agreedSamples
         let isProved = partial.representation?.validator != nil && samples == nil
         // What carries the mark is set aside: another digest may prove it. The next attempt begins a new blob.
         if request.digest != nil, await transfer.isMarked {

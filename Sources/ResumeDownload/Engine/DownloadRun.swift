@@ -72,7 +72,8 @@ struct DownloadRun {
         // Another task or process may have received these bytes, under another limit.
         try requireAllowed(length: total)
         let destination = destination(for: whole.representation)
-        let (digest, samples) = (await expectedDigest, await transfer.agreedSamples)
+        let digest = await expectedDigest
+        let samples = await transfer.agreedSamples
         // Beside samples, the digest may be that of a file's name.
         let isProved =
             if digest != nil, samples == nil || request.digest != nil { true } else { await transfer.isProved }

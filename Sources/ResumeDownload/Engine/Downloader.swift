@@ -24,7 +24,7 @@ public struct Downloader: Sendable {
     private let logger: Logger?
     /// What its downloads have learned about the origins.
     package let origins = OriginPaces()
-    private let lane = SmallFileLane()
+    let lane = SmallFileLane()
 
     /// Makes a downloader.
     ///
@@ -115,7 +115,8 @@ public struct Downloader: Sendable {
                     var run = DownloadRun(
                         sender: sender, transfer: transfer, destination: destination, names: names,
                         metrics: observer.metrics, onEvent: onEvent)
-                    (run.first, run.isAnnounced) = (first, isAnnounced)
+                    run.first = first
+                    run.isAnnounced = isAnnounced
                     return try await download(run, onTransfer: onTransfer)
                 } catch {
                     // It may not have been used.
@@ -203,17 +204,6 @@ public struct Downloader: Sendable {
         await request.onPause?(true)
         while !mayBegin(), !Task.isCancelled { try? await clock.sleep(clock.now() + .milliseconds(50)) }
         await request.onPause?(false)
-    }
-
-    /// Begins a download in the lane of small files, if it may be one.
-    private func small(
-        _ sender: RequestSender, to destination: Destination, _ names: NameGuard,
-        _ onEvent: @escaping DownloadEvent.Listener
-    ) throws -> SmallDownload? {
-        guard sender.request.mayBeSmall, names.comparison == nil, store.takesSmallFiles(to: destination),
-            let key = try store.freeKey(sender.request.storeKey)
-        else { return nil }
-        return SmallDownload(sender, to: destination, of: key, in: store, lane, onEvent)
     }
 
     private func begin(

@@ -42,8 +42,12 @@ struct SmallDownload {
         _ sender: RequestSender, to destination: Destination, of key: FreeKey, in store: DownloadStore,
         _ lane: SmallFileLane, _ onEvent: @escaping DownloadEvent.Listener
     ) {
-        (self.sender, self.destination, self.key) = (sender, destination, key)
-        (self.store, self.lane, self.onEvent) = (store, lane, onEvent)
+        self.sender = sender
+        self.destination = destination
+        self.key = key
+        self.store = store
+        self.lane = lane
+        self.onEvent = onEvent
         begin = sender.request.clock()
     }
 
@@ -122,7 +126,8 @@ struct SmallDownload {
     ///
     /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
     private func receives(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
-        let (clock, due) = (request.clock, begin + SmallFetch.patience)
+        let clock = request.clock
+        let due = begin + SmallFetch.patience
         let stop = Ticker.shared.every(.milliseconds(50)) { if clock() >= due { body.pause() } }
         defer { stop() }
         let hasMore = try? await withCancellation {
@@ -151,4 +156,17 @@ private final class BegunBody: ResponseBody {
     func pause() { rest.pause() }
 
     func cancel(with error: any Error) { rest.cancel(with: error) }
+}
+
+extension Downloader {
+    /// Begins a download in the lane of small files, if it may be one.
+    func small(
+        _ sender: RequestSender, to destination: Destination, _ names: NameGuard,
+        _ onEvent: @escaping DownloadEvent.Listener
+    ) throws -> SmallDownload? {
+        guard sender.request.mayBeSmall, names.comparison == nil, store.takesSmallFiles(to: destination),
+            let key = try store.freeKey(sender.request.storeKey)
+        else { return nil }
+        return SmallDownload(sender, to: destination, of: key, in: store, lane, onEvent)
+    }
 }

@@ -68,7 +68,8 @@ extension DownloadRequest {
         // In the order of the file.
         request.connections = 1
         return try await request.received(in: MemoryStore(passing: passed), over: transport, onEvent: onEvent) { run in
-            let (partial, comparesDigest) = (await run.transfer.partial, run.comparesDigest)
+            let partial = await run.transfer.partial
+            let comparesDigest = run.comparesDigest
             let field = comparesDigest ? partial.representation?.reprDigest : nil
             // The algorithm cannot change after bytes have been passed on.
             let announced = HTTPDigest(field: field, preferring: passed.algorithm)

@@ -3,6 +3,13 @@ import HTTPTypes
 /// Verdicts for downloads of ranges. Each range is requested separately, since responses to requests for several ranges
 /// differ too much between servers.
 extension Verdict {
+    /// Whether a response does not say that it has only a part of the file, as some servers do with status 200.
+    static func isWhole(_ response: HTTPResponse) -> Bool {
+        guard response.headerFields.contains(.contentRange) else { return true }
+        guard case .bytes(0, let last, let length) = ContentRange(in: response.headerFields) else { return false }
+        return last + 1 == length
+    }
+
     /// Judges a 206 response to the request for the first range.
     static func firstPart(
         _ response: HTTPResponse, of selection: RangeSelection, held: HeldPartial, policy: ResumePolicy

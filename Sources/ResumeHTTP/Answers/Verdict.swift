@@ -141,13 +141,6 @@ package enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// Whether a response does not say that it has only a part of the file, as some servers do with status 200.
-    static func isWhole(_ response: HTTPResponse) -> Bool {
-        guard response.headerFields.contains(.contentRange) else { return true }
-        guard case .bytes(0, let last, let length) = ContentRange(in: response.headerFields) else { return false }
-        return last + 1 == length
-    }
-
     /// Judges a 200 or 203 response, which is the whole file from byte 0 whatever was requested.
     private static func whole(
         _ response: HTTPResponse, plan: Plan, held: HeldPartial, policy: ResumePolicy, _ context: AnswerContext

@@ -32,7 +32,8 @@ package struct SmallFetch: Sendable {
     ///   - maximum: The greatest length that the caller permits; nil for any.
     ///   - now: The time.
     package init(of url: DownloadURL, _ policy: ResumePolicy, maximum: Int64?, at now: Duration) {
-        (self.policy, begin) = (policy, now)
+        self.policy = policy
+        begin = now
         self.policy.url = url
         limit = min(maximum ?? .max, Self.longest)
     }

@@ -19,7 +19,8 @@ struct ForeignName: Sendable, Hashable {
         let name = parts.last ?? path
         let folder = parts.dropLast().last ?? ""
         let dot = name.lastIndex(of: ".") ?? name.endIndex
-        let (stem, suffix) = (String(name[..<dot]), name[dot...])
+        let stem = String(name[..<dot])
+        let suffix = name[dot...]
         program = .curlOrWget
         if let format = ControlFile.formats.first(where: { isThere(path + $0.suffix) }) {
             program = format.program

@@ -64,7 +64,8 @@ extension Transfer {
         if !isAnnounced { proved.reprDigest = named }
         let isConfirmed = comparesDigest && (isAnnounced || proved.isTagged(with: HTTPDigest(field: named)))
         let agreed = isConfirmed ? nil : agreedSamples
-        let (old, held) = (entry, receivedBytes)
+        let old = entry
+        let held = receivedBytes
         let requester = requester(for: proved)
         let url = caller.url.redacted
         let isCurrent = try await disk?.write { [proved] connection in
@@ -76,8 +77,10 @@ extension Transfer {
             return true
         }
         guard isCurrent != false else { throw StoreError.superseded }
-        (entry.representation, entry.agreedSamples) = (proved, agreed)
-        (entry.requester, entry.url) = (requester, url)
+        entry.representation = proved
+        entry.agreedSamples = agreed
+        entry.requester = requester
+        entry.url = url
         // The server sends these bytes to this caller.
         access = .granted
         caller.standing = .same

@@ -16,7 +16,10 @@ final class BlobSync: Sendable {
 
         init?(_ entry: Entry, blob: (any BodyStorage)?) {
             guard let blob = blob as? OpenFile, let name = entry.blobName else { return nil }
-            (id, generation, self.blob, self.name) = (entry.id, entry.generation, blob, name)
+            id = entry.id
+            generation = entry.generation
+            self.blob = blob
+            self.name = name
         }
     }
 
@@ -54,7 +57,8 @@ final class BlobSync: Sendable {
         self.store = store
         // Memory has limits of its own.
         allowance = Atomic(store == nil ? .max : 0)
-        (interval, clock) = (store?.configuration.durableInterval ?? .max, store?.configuration.clock ?? .continuous)
+        interval = store?.configuration.durableInterval ?? .max
+        clock = store?.configuration.clock ?? .continuous
         let now = clock.now()
         ledger = Mutex(BlobLedger(entry, at: now, interval: interval))
         state = Mutex(State(subject: Subject(entry, blob: blob), lastStart: now))

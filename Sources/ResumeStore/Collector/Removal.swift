@@ -21,7 +21,8 @@ struct Removal {
         self.store = store
         self.isDryRun = isDryRun
         self.onBatch = onBatch
-        (leases, waiters) = (try store.leaseFile(), try store.lockFile(.waiters))
+        leases = try store.leaseFile()
+        waiters = try store.lockFile(.waiters)
     }
 
     /// The number of entries per transaction, since a million rows should not be removed in a single one.

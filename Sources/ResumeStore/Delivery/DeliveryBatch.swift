@@ -21,8 +21,11 @@ final class DeliveryBatch: Sendable {
             _ blob: OpenFile, length: Int64, to destination: Destination, _ departure: Departure,
             isAwaited: @escaping @Sendable () -> Bool
         ) {
-            (self.blob, self.length, self.destination) = (blob, length, destination)
-            (self.departure, self.isAwaited) = (departure, isAwaited)
+            self.blob = blob
+            self.length = length
+            self.destination = destination
+            self.departure = departure
+            self.isAwaited = isAwaited
         }
 
         fileprivate var delivered: DeliveryText? {
@@ -155,7 +158,8 @@ final class DeliveryBatch: Sendable {
         }
         KillPoint.reached(.deliveryStaged)
         do throws(SystemError) {
-            let (mode, name) = (try file.destination.mode(in: folder), creation.name.fileName)
+            let mode = try file.destination.mode(in: folder)
+            let name = creation.name.fileName
             let names = (try store.folder(of: creation.name) ?? store.blobs).file
             try SystemError.check("fchmod", name) { fchmod(file.blob.descriptor, mode) }
             try SystemError.check("rename", file.destination.path) {

@@ -75,7 +75,10 @@ extension Departure {
             key: key, at: WallClock.milliseconds, kind: .delivered, reason: .delivered(to: place, isProved: isProved),
             bytes: bytes)
         events = [start, end].compactMap(\.self)
-        (self.rows, self.url, self.isProved, self.digest) = (rows, url.redacted, isProved, digest)
+        self.rows = rows
+        self.url = url.redacted
+        self.isProved = isProved
+        self.digest = digest
         isRecorded = destination?.isRecorded == true
         text = { status in
             DeliveryText(

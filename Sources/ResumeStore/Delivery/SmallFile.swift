@@ -54,7 +54,10 @@ package final class SmallFile: Sendable {
         guard let space = try? store.freeSpace(), space >= body.length + Self.spareSpace,
             let blob = store.folder.unnamedBlob()
         else { return nil }
-        (self.key, self.store, self.blob, self.body) = (key, store, blob, body)
+        self.key = key
+        self.store = store
+        self.blob = blob
+        self.body = body
         state = Mutex(State(hashes: body.digests.map { RunningHash($0.algorithm) }))
     }
 

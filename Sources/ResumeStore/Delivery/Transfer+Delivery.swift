@@ -124,7 +124,9 @@ extension Transfer {
     func leaveStore(
         _ departure: Departure, _ status: @autoclosure () -> FileStatus?, isShared: Bool
     ) throws {
-        let (store, entry, name) = (try store, entry, key)
+        let store = try store
+        let entry = entry
+        let name = key
         let requester = requester(for: entry.representation)
         let isStillShared = isShared && isAwaited
         let file = departure.needsFile ? status().map(departure.text) : nil

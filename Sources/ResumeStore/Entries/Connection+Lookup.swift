@@ -41,7 +41,8 @@ extension DownloadStore {
     ///
     /// All rows are read, in transactions of bounded length.
     package func entries(containing text: String, limit: Int) async throws -> (first: [Entry], count: Int) {
-        let (reader, leases) = (try await reader(), try leaseFile())
+        let reader = try await reader()
+        let leases = try leaseFile()
         var result: (first: [Entry], count: Int) = ([], 0)
         var position: Int64? = 0
         while let start = position {

@@ -102,7 +102,8 @@ extension DownloadStore {
         package init(_ path: String) throws(StoreError) {
             // Bytes, because a name that begins with a combining mark would hide the slash before it.
             var bytes = Array(path.utf8)
-            let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+            let slash = UInt8(ascii: "/")
+            let dot = UInt8(ascii: ".")
             guard !bytes.isEmpty, !bytes.contains(0) else {
                 throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
             }
@@ -144,7 +145,9 @@ extension DownloadStore {
         }
 
         private init(folder: String, name: String, replaces: Bool) {
-            (self.folder, self.name, self.replaces) = (folder, name, replaces)
+            self.folder = folder
+            self.name = name
+            self.replaces = replaces
             path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
         }
 

@@ -20,7 +20,8 @@ extension StoreFolder {
     ///
     /// - Throws: ``StoreError`` with `notAStore`; ``SystemError``.
     func requireSafeParents() throws {
-        var (name, last) = ("..", try root.file.status().identity)
+        var name = ".."
+        var last = try root.file.status().identity
         while let parent = try root.status(of: name), parent.identity != last {
             let isTrusted = [geteuid(), 0].contains(parent.owner)
             let problem: String? =

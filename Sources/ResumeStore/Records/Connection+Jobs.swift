@@ -210,4 +210,14 @@ extension Connection {
                 ORDER BY id LIMIT ?4)
             """, queue, time, most, limit)
     }
+
+    /// Returns the largest number of a list with jobs that a new one may replace; nil if there are no jobs.
+    borrowing func lastList(in queue: Int64) throws -> Int64? {
+        // Two steps of indices: of what is left to do, and the newest row, which may have failed permanently.
+        try integer(
+            """
+            SELECT max(list) FROM (SELECT max(list) AS list FROM queued WHERE queue = ?1 AND state <> 'failed'
+                UNION ALL SELECT list FROM queued WHERE id = (SELECT max(id) FROM queued))
+            """, queue)
+    }
 }

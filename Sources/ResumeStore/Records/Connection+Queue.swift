@@ -90,7 +90,8 @@ extension Connection {
     ///
     /// A job that is not done says so, instead of that its data is kept.
     borrowing func noteRemoval(of key: String, _ event: Event) throws {
-        let (reason, bytes) = (event.reason, event.bytes)
+        let reason = event.reason
+        let bytes = event.bytes
         guard bytes > 0 else { return }
         let lost = Reason(reason.code.rawValue, "its \(bytes) bytes were removed: \(reason.text)")
         // Only what the collector removes is reported by the next run: the user knows what was purged.

@@ -63,7 +63,8 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         _ send: (HTTPFields) async throws -> FetchResponse<Parts>
     ) async throws -> FetchResult? {
         guard selection == nil else { return nil }
-        let (store, destination) = (store, caller.destination)
+        let store = store
+        let destination = caller.destination
         let name = DownloadStore.key(of: caller.url, named: given, selection: nil)
         key = try await queue.perform {
             guard !store.configuration.eviction.isBinding, destination.map(store.takesSmallFiles) ?? true else { return nil }

@@ -81,7 +81,8 @@ extension RequestLoop {
     /// - Returns: Whether more is known now, so that another plan must be made.
     /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
     mutating func compareSamples(before plan: Plan, _ send: Send) async throws -> Bool {
-        let (held, policy) = (await client.transfer.partial, await client.policy)
+        let held = await client.transfer.partial
+        let policy = await client.policy
         // What is passed on is compared by a hash instead.
         guard !client.transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)

@@ -13,7 +13,8 @@ extension RequestLoop {
     func takeTurn() async throws -> Turn {
         while true {
             try Task.checkCancellation()
-            let (origin, now) = (await client.transfer.origin, clock.now())
+            let origin = await client.transfer.origin
+            let now = clock.now()
             switch origins.with(origin, { $0.enter(at: now) }) {
             case .go(let number): return Turn(origin: origin, number: number)
             case .closed(let time): try await wait(for: origin, until: time)
@@ -33,7 +34,8 @@ extension RequestLoop {
 
     /// Waits as long as an origin asks for, unless that is too long.
     func wait(for origin: String, until time: Duration) async throws {
-        let (now, url) = (clock.now(), await client.transfer.caller.url.redacted)
+        let now = clock.now()
+        let url = await client.transfer.caller.url.redacted
         let failure = ResponseFailure(.waitRequested(origin), afterSeconds: max((time - now).components.seconds, 1))
         if origins.with(origin, { $0.isClosed(at: now, beyond: longestWait) }) {
             origins.with(url) { $0.close(until: time) }

@@ -42,7 +42,9 @@ package struct RequestLoop<Client: RequestClient> {
         _ client: Client, _ limits: RetryPolicy, sampleSeed: UInt64? = nil, origins: OriginPaces = OriginPaces(),
         clock: StoreClock = .awake
     ) {
-        (self.client, self.sampleSeed, self.origins, self.clock) = (client, sampleSeed, origins, clock)
+        self.client = client
+        self.sampleSeed = sampleSeed
+        (self.origins, self.clock) = (origins, clock)
         (course, longestWait) = (RequestCourse(limits), limits.time)
     }
 

@@ -50,7 +50,9 @@ package final class JobBoard: Sendable {
     /// - Throws: ``StoreError``
     package func enlist(_ new: [NewJob], as listing: JobListing) async throws -> [Enlisted] {
         var listing = listing
-        (listing.list, listing.queue, listing.key) = (list, queue, identityKey)
+        listing.list = list
+        listing.queue = queue
+        listing.key = identityKey
         return try await store.writeEntry(durability: .power) { [listing, self] connection in
             let areNew = known.withLock { known in
                 // A number is added to the destination later, and the hashes must not fill the memory.
@@ -245,17 +247,5 @@ extension DownloadStore {
                 advice: "Choose another store, or another name for that queue.")
         }
         return JobBoard(store: self, queue: id, after: last ?? 0, queues: queues, jobs: try lockFile(.jobs))
-    }
-}
-
-extension Connection {
-    /// Returns the largest number of a list with jobs that a new one may replace; nil if there are no jobs.
-    fileprivate borrowing func lastList(in queue: Int64) throws -> Int64? {
-        // Two steps of indices: of what is left to do, and the newest row, which may have failed permanently.
-        try integer(
-            """
-            SELECT max(list) FROM (SELECT max(list) AS list FROM queued WHERE queue = ?1 AND state <> 'failed'
-                UNION ALL SELECT list FROM queued WHERE id = (SELECT max(id) FROM queued))
-            """, queue)
     }
 }

@@ -18,7 +18,9 @@ extension Transfer {
     func claim() throws {
         guard !isClaimed else { return }
         guard keyLease != nil else { throw StoreError.closed }
-        let (store, entry, url) = (try store, entry, caller.url.redacted)
+        let store = try store
+        let entry = entry
+        let url = caller.url.redacted
         // If nil, an earlier release of this program created the row in the meantime, and is using it.
         let claimed = try store.writeRow(durability: .process) { connection in
             try connection.claim(entry, url: url, in: store.folder)

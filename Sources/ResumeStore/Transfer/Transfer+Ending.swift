@@ -108,7 +108,8 @@ extension Transfer {
         // The old data has the pin as well.
         let isPinned = entry.isPinned && !(caller.isRestart && entry.representation == nil)
         guard receivedBytes == 0, !hasAllBytes, !isPinned, entry.sightings == nil else { return }
-        let (store, entry) = (try store, entry)
+        let store = try store
+        let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }
         try store.removeBlobs(blobs)
     }

@@ -34,7 +34,8 @@ extension Transfer {
             let bytes = try blob.bytes(count: Int(entry.chunks.first { $0.mark != nil }?.offset ?? held))
             // The hashes have another key there.
             var caller = caller
-            (caller.answer, caller.code) = (nil, nil)
+            caller.answer = nil
+            caller.code = nil
             let transfer = try await disk.open(
                 caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,
                 waits: false, on: TransferQueue(of: disk))

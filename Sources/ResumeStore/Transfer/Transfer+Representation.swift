@@ -190,7 +190,9 @@ extension Transfer {
     ) async throws {
         // Nothing of the old representation may be committed after this.
         try? await sync.finish()
-        let (store, old, shared) = (try store, entry, key)
+        let store = try store
+        let old = entry
+        let shared = key
         let requester = requester(for: representation)
         let url = caller.url.redacted
         do {
