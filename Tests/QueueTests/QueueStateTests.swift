@@ -81,7 +81,9 @@ struct QueueStateTests {
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
         #expect(state.running == ["a", "b"])
         let run = try #require(state.items["a"]?.run?.number)
-        #expect(state.pauses("a", run: run - 1, true)?.isEmpty == true && state.pauses("d", run: run, true)?.isEmpty == true)
+        #expect(
+            state.pauses("a", run: run - 1, true)?.isEmpty == true && state.pauses("d", run: run, true)?.isEmpty == true
+        )
         #expect(started(state.pauses("a", run: run, true) ?? []) == ["c"])
         #expect(state.pauses("a", run: run, true)?.isEmpty == true)
         _ = state.setMaximumRunning(1)

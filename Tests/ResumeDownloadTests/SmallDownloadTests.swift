@@ -103,7 +103,8 @@ struct SmallDownloadTests {
     @Test("A file with another digest is judged like any other, and kept", arguments: [true, false])
     func digest(isRight: Bool) async throws {
         try await Origin.with({ .file(.old, for: $0) }) { origin in
-            let digest = HTTPDigest(.sha256, of: isRight ? Resource.old.content.bytes(in: Resource.old.content.all) : [1])
+            let digest = HTTPDigest(
+                .sha256, of: isRight ? Resource.old.content.bytes(in: Resource.old.content.all) : [1])
             if isRight {
                 let result = try await origin.get { request in
                     Self.stop(&request)
@@ -135,7 +136,9 @@ struct SmallDownloadTests {
             }
             #expect(origin.server.requests.count == 1)
             for number in 1...4 {
-                #expect(try Files.bytes(origin.folder["\(number)"]) == Resource.old.content.bytes(in: Resource.old.content.all))
+                #expect(
+                    try Files.bytes(origin.folder["\(number)"])
+                        == Resource.old.content.bytes(in: Resource.old.content.all))
             }
             #expect(try await origin.store.entries().isEmpty)
         }

@@ -39,7 +39,8 @@ struct SmallFileTests {
     static func fetch(_ fetch: Fetch, in store: DownloadStore) async throws -> (requests: Int, result: FetchResult) {
         let requests = Mutex(0)
         let policy = ResumePolicy(digest: fetch.digest)
-        let send: @Sendable (HTTPFields) async throws -> FetchResponse<AsyncThrowingStream<[UInt8], any Error>> = { fields in
+        let send: @Sendable (HTTPFields) async throws -> FetchResponse<AsyncThrowingStream<[UInt8], any Error>> = {
+            fields in
             requests.withLock { $0 += 1 }
             let (head, range) = fetch.server.answer(fields)
             let end = min(range.upperBound, fetch.end)
@@ -97,16 +98,21 @@ struct SmallFileTests {
     /// The number of rows that were ever created.
     private static func rows(_ folder: TemporaryFolder) async throws -> String {
         try await Shell.run(
-            "sqlite3", folder["store/store.sqlite"], "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'download'").trimmingCharacters(in: .whitespacesAndNewlines)
+            "sqlite3", folder["store/store.sqlite"],
+            "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'download'"
+        ).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    @Test("A small file is delivered under one name, or as bytes, without a row; its start and end are logged", arguments: [false, true])
+    @Test(
+        "A small file is delivered under one name, or as bytes, without a row; its start and end are logged",
+        arguments: [false, true])
     func delivered(inMemory: Bool) async throws {
         try await Self.with(ManualClock()) { folder, store in
             let (requests, result) = try await Self.fetch(Fetch(path: inMemory ? nil : folder["out"]), in: store)
             #expect(requests == 1 && result.totalBytes == Int64(Self.length) && result.reusedBytes == 0)
             try await Self.expectNothing(in: store, folder)
-            #expect(try inMemory ? result.bytes == Self.server.content : Files.bytes(folder["out"]) == Self.server.content)
+            #expect(
+                try inMemory ? result.bytes == Self.server.content : Files.bytes(folder["out"]) == Self.server.content)
             if !inMemory {
                 var status = stat()
                 #expect(stat(folder["out"], &status) == 0 && status.st_nlink == 1 && status.st_mode & 0o777 == 0o644)

@@ -160,15 +160,16 @@ final class JobRun: Sendable {
         reporter.begin(request, id)
         let replaced = reporter.showsEvents ? command.replaced(by: request, of: job, isInPlace: isInPlace) : nil
         do {
-            if let path = from, !request.restarts, case .range? = try? await downloader.plan(for: request)
-            {
+            if let path = from, !request.restarts, case .range? = try? await downloader.plan(for: request) {
                 reporter.note(
                     "\(path) is not used: the store has bytes of this download. To use it, add --restart.")
             }
             let download = { @Sendable [programs, downloader, reporter] in
                 var given = request
                 try await programs.authorize(&given)
-                return try await downloader.download(given) { reporter.report($0, of: request, id, replacing: replaced) }
+                return try await downloader.download(given) {
+                    reporter.report($0, of: request, id, replacing: replaced)
+                }
             }
             let result =
                 maxTime == nil

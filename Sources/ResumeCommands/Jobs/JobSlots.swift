@@ -43,12 +43,13 @@ final class JobSlots: Sendable {
         return true
     }
 
-    /// Waits for the place of a job that was admitted or has waited; returns false if the task is cancelled.
+    /// Waits for the place of a job that was admitted or has waited.
     ///
     /// - Parameters:
     ///   - id: The job.
     ///   - url: Its URL.
     ///   - onWait: Called once if the job waits for its origin.
+    /// - Returns: False if the task is cancelled.
     @discardableResult
     func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
         let host = url.host

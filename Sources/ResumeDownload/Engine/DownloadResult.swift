@@ -64,3 +64,6 @@ public struct DownloadResult: Sendable, Hashable {
         self.digest = digest
     }
 }
+
+/// How a download ended.
+typealias DownloadOutcome = Result<DownloadResult, any Error>

@@ -138,7 +138,8 @@ extension DownloadRequest {
         _ body: (inout RequestLoop<DownloadRun>) async throws -> Result
     ) async throws -> Result {
         let run = DownloadRun(
-            sender: RequestSender(request: self, transport: transport), transfer: transfer, destination: try Destination("/unused"),
+            sender: RequestSender(request: self, transport: transport), transfer: transfer,
+            destination: try Destination("/unused"),
             names: NameGuard(for: self, in: nil), metrics: DownloadMetrics(), onEvent: onEvent)
         var loop = RequestLoop(run)
         let result = await Swift.Result { try await body(&loop) }

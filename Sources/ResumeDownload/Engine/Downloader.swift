@@ -61,6 +61,8 @@ public struct Downloader: Sendable {
     ///   - isRead: Whether the bytes are read while they are received, so that there must be a transfer.
     ///   - onTransfer: Called with the transfer, if there is one.
     ///   - onEvent: Called with each event.
+    /// - Returns: The result.
+    /// - Throws: The errors of ``download(_:onEvent:)``.
     func download(
         _ request: DownloadRequest, isRead: Bool = false,
         onTransfer: @escaping @Sendable (isolated Transfer) -> Void, onEvent: @escaping DownloadEvent.Listener
@@ -107,7 +109,8 @@ public struct Downloader: Sendable {
                         observer.metrics.fetched(result.totalBytes)
                         onEvent(.finished(result))
                         return result
-                    case .handedOver(let reply, let announced): (key, first, isAnnounced) = (small.key, reply, announced)
+                    case .handedOver(let reply, let announced):
+                        (key, first, isAnnounced) = (small.key, reply, announced)
                     }
                 }
                 do {
@@ -115,8 +118,7 @@ public struct Downloader: Sendable {
                     var run = DownloadRun(
                         sender: sender, transfer: transfer, destination: destination, names: names,
                         metrics: observer.metrics, onEvent: onEvent)
-                    run.first = first
-                    run.isAnnounced = isAnnounced
+                    (run.first, run.isAnnounced) = (first, isAnnounced)
                     return try await download(run, onTransfer: onTransfer)
                 } catch {
                     // It may not have been used.

@@ -1,9 +1,6 @@
 package import ResumeHTTP
 public import ResumeStore
 
-/// How a download ended.
-typealias DownloadOutcome = Result<DownloadResult, any Error>
-
 /// The other ways to run a download.
 extension Downloader {
     /// Downloads one file and returns its events.

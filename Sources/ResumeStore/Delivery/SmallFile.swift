@@ -2,12 +2,6 @@ import ResumeFiles
 package import ResumeHTTP
 import Synchronization
 
-/// A key of which the store holds nothing, locked for one download.
-package struct FreeKey: Sendable {
-    let name: String
-    let lease: Lease
-}
-
 extension DownloadStore {
     /// Locks the key of a download if the store holds nothing of it and nobody else uses it.
     ///
@@ -92,7 +86,9 @@ package final class SmallFile: Sendable {
 
     /// Passes received bytes to a reader until it stops.
     ///
-    /// - Parameter offset: The offset of the first byte.
+    /// - Parameters:
+    ///   - offset: The offset of the first byte.
+    ///   - reader: The reader.
     /// - Returns: The offset of the first byte that was not passed, and whether the reader goes on.
     /// - Throws: The errors of the reader; ``StoreError``.
     package func read(from offset: Int64, _ reader: (RawSpan) throws -> Bool) throws -> (end: Int64, goesOn: Bool) {

@@ -73,7 +73,9 @@ extension DeliveredFile {
         add(stamp.changed ?? -1, "/")
         add(stamp.inode.map { Int64(bitPattern: $0) } ?? -1, "/")
         add(checkedAt, " ")
-        for bytes in [requester, entityTag, digest?.bytes, path.map { Array($0.utf8) }, resource.map { Array($0.stored.utf8) }] {
+        for bytes in [
+            requester, entityTag, digest?.bytes, path.map { Array($0.utf8) }, resource.map { Array($0.stored.utf8) },
+        ] {
             text.append(UInt8(ascii: bytes == nil ? "-" : "x"))
             if let bytes { Hexadecimal.append(bytes, to: &text) }
             text.append(UInt8(ascii: " "))

@@ -110,3 +110,9 @@ final class LockTable: Sendable {
     /// Returns whether others have locked a byte.
     fileprivate func isLocked(_ id: Int64) throws -> Bool { try with { locks, _ in try locks.isLocked(id) } }
 }
+
+/// A key of which the store holds nothing, locked for one download.
+package struct FreeKey: Sendable {
+    let name: String
+    let lease: Lease
+}

@@ -67,7 +67,9 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         let destination = caller.destination
         let name = DownloadStore.key(of: caller.url, named: given, selection: nil)
         key = try await queue.perform {
-            guard !store.configuration.eviction.isBinding, destination.map(store.takesSmallFiles) ?? true else { return nil }
+            guard !store.configuration.eviction.isBinding, destination.map(store.takesSmallFiles) ?? true else {
+                return nil
+            }
             return try store.freeKey(name)
         }
         guard let key else { return nil }
@@ -110,7 +112,9 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             while let part = try await body.next() {
                 let goesOn = await queue.perform { unsafe file.append(part.span.bytes) }
                 onProgress?(file.length, file.body.length)
-                guard goesOn, !fetch.isLate(at: store.configuration.clock.now()), file.length < file.body.length else { break }
+                guard goesOn, !fetch.isLate(at: store.configuration.clock.now()), file.length < file.body.length else {
+                    break
+                }
             }
         } catch {
             failure = error

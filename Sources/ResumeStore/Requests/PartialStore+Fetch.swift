@@ -96,7 +96,8 @@ extension DownloadStore {
 extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        _ client: FetchClient<Body>, _ first: Swift.Result<FetchResponse<FetchBody<Body>>, any Error>?, retries: RetryPolicy,
+        _ client: FetchClient<Body>, _ first: Swift.Result<FetchResponse<FetchBody<Body>>, any Error>?,
+        retries: RetryPolicy,
         _ send: (HTTPFields) async throws -> FetchResponse<Body>,
         finish: (_ transfer: Transfer, _ reused: Int64) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {

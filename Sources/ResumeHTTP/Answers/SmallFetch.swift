@@ -41,13 +41,14 @@ package struct SmallFetch: Sendable {
     /// Whether it has taken too long.
     package func isLate(at now: Duration) -> Bool { now - begin >= Self.patience }
 
-    /// Returns the body that follows a head; nil if the response is handed over.
+    /// Decides whether the body that follows a head needs no row.
     ///
     /// - Parameters:
     ///   - head: The head.
     ///   - sender: The URL that it came from; nil for the requested one.
     ///   - delivered: The file that was delivered earlier; nil if there is none.
     ///   - now: The time.
+    /// - Returns: The body; nil if the response is handed over.
     package func body(
         of head: HTTPResponse, from sender: DownloadURL?, unlike delivered: Representation? = nil, at now: Duration
     ) -> Body? {
@@ -57,7 +58,8 @@ package struct SmallFetch: Sendable {
         guard !isLate(at: now), head.status == .ok,
             case .startOver(let representation, let reason) = Verdict(
                 for: head, to: .whole(reason: nil), held: nothing, policy: policy, in: context),
-            representation.contentCoding == nil, let length = representation.completeLength, (0...limit).contains(length)
+            representation.contentCoding == nil, let length = representation.completeLength,
+            (0...limit).contains(length)
         else { return nil }
         let announced = policy.digest ?? HTTPDigest(field: representation.reprDigest)
         return Body(
