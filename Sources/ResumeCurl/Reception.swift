@@ -132,7 +132,9 @@ final class Reception {
         exchange.delivered.add(bytes.count, ordering: .relaxed)
         received += Int64(bytes.count)
         var capacity = PartPool.size
-        if case .length(let length) = reader.framing { capacity = Int(clamping: min(length, Int64(capacity))) }
+        if case .length(let length) = reader.framing {
+            capacity = Int(clamping: min(length, Int64(capacity)))
+        }
         var rest = unsafe bytes[...]
         while unsafe !rest.isEmpty {
             let piece = unsafe rest.prefix(PartPool.size)

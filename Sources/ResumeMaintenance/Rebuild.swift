@@ -143,7 +143,9 @@ struct Rebuild {
         try connection.transaction(.immediate, durability: .power) {
             for event in salvaged.events { try connection.record(event) }
             for record in salvaged.delivered {
-                if let file = record.file { try connection.renewDelivery(of: file, at: record.path, from: record.url) }
+                if let file = record.file {
+                    try connection.renewDelivery(of: file, at: record.path, from: record.url)
+                }
             }
             for queue in salvaged.queues {
                 let id = try connection.queue(named: queue.name)

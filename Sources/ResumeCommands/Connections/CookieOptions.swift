@@ -29,7 +29,9 @@ struct CookieOptions: ParsableArguments {
         }
         return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).compactMap { line in
             // A cookie without a domain must not be sent to any host.
-            if let pair = line.firstMatch(of: /^(?i:set-cookie):\s*([^;\t]*=[^;\t]*)/) { return String(pair.1) }
+            if let pair = line.firstMatch(of: /^(?i:set-cookie):\s*([^;\t]*=[^;\t]*)/) {
+                return String(pair.1)
+            }
             let isComment = line.hasPrefix("#") && !line.hasPrefix("#HttpOnly_")
             return line.count { $0 == "\t" } >= 5 && !isComment ? String(line) : nil
         }

@@ -64,7 +64,8 @@ final class Enlister: Sendable {
         var due: [(id: Int64, given: JobFeed.Given)] = []
         try await mentionRivals(in: results)
         // Jobs that are done since their file exists, and that are not, since theirs does not.
-        var (skipped, reopened): ([Int64], [Int64]) = ([], [])
+        var skipped: [Int64] = []
+        var reopened: [Int64] = []
         for (var item, (result, isThere)) in zip(part.items, zip(results, existing)) {
             let (id, path, isDone): (Int64, String, Bool)
             switch result {

@@ -26,7 +26,9 @@ extension GetCommand {
                 throw failure
             }
         }
-        if first.isLast, first.items.count <= 16, !isQuiet, !messages.json { mentionPartials(of: first.items, context) }
+        if first.isLast, first.items.count <= 16, !isQuiet, !messages.json {
+            mentionPartials(of: first.items, context)
+        }
         let count = first.isLast ? first.items.count : .max
         if writesToOutput {
             guard storesOutput else {

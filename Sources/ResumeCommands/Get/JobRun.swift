@@ -175,7 +175,9 @@ final class JobRun: Sendable {
                 maxTime == nil
                 ? try await download() : try await command.limitingTime(of: request.interruption, download)
             guard result.isExisting else { return await complete(result.path, of: request, id) }
-            if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) { return failure }
+            if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) {
+                return failure
+            }
             // If this cannot be recorded, the server is asked again.
             let isKept = result.kept != .exists && result.kept != .same
             let unchanged = DeliveryRecord(path: result.path, url: request.url.redacted, file: job.file)

@@ -17,7 +17,9 @@ extension ProgressState {
         let files = sorted.filter { !$0.isSaving } + sorted.filter(\.isSaving)
         let shown = files.prefix(files.count <= rows ? rows : max(rows - 1, 0))
         var lines = table(of: Array(shown), width: width)
-        if shown.count < files.count, rows > 0 { lines.append(Self.line(of: files[shown.count...], width: width)) }
+        if shown.count < files.count, rows > 0 {
+            lines.append(Self.line(of: files[shown.count...], width: width))
+        }
         if count > 1 { lines.append(total(width: width)) }
         return lines
     }

@@ -84,7 +84,9 @@ package struct ProgressState {
 
     /// Records that a download has failed for now and is tried once more after the others.
     package mutating func postpone(_ number: Int64) {
-        if let file = files.removeValue(forKey: number) { fetchedBefore = fetchedBefore.addingSaturating(file.fetched) }
+        if let file = files.removeValue(forKey: number) {
+            fetchedBefore = fetchedBefore.addingSaturating(file.fetched)
+        }
     }
 
     /// Handles an event of a running download.

@@ -57,7 +57,8 @@ final class ChildProgram: Sendable {
     }
 
     private func run(_ toErrors: Bool) throws -> String {
-        var (output, input): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        var output: [Int32] = [-1, -1]
+        var input: [Int32] = [-1, -1]
         defer { for end in output + input where end >= 0 { close(end) } }
         let process: pid_t
         do {
@@ -106,7 +107,8 @@ final class ChildProgram: Sendable {
     private func bytes(from output: inout Int32, until process: pid_t) -> ([UInt8], Int32) {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
-        var (pause, status): (Int32, Int32) = (1, 0)
+        var pause: Int32 = 1
+        var status: Int32 = 0
         var end: ContinuousClock.Instant?
         while true {
             if end == nil, isCancelled.load(ordering: .relaxed) || bytes.count > Self.longest {

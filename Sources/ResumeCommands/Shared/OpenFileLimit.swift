@@ -73,7 +73,8 @@ package enum OpenFileLimit {
     private static func available(atMost most: Int) -> Int {
         // Each descriptor is looked at once, since other threads open files.
         let end = Int32(clamping: allowed)
-        var (free, descriptor): (Int, Int32) = (0, 0)
+        var free = 0
+        var descriptor: Int32 = 0
         while free < most, descriptor < end {
             if fcntl(descriptor, F_GETFD) == -1 { free += 1 }
             descriptor += 1

@@ -16,7 +16,8 @@ extension DownloadRun {
         run.fetched = 0
         let worker = run
         let (answers, bytes) = try await withThrowingTaskGroup(of: (SampleAnswer, Int64).self) { group in
-            var (answers, bytes): ([SampleAnswer], Int64) = ([], 0)
+            var answers: [SampleAnswer] = []
+            var bytes: Int64 = 0
             var rest = requests.makeIterator()
             func start() {
                 guard let request = rest.next() else { return }

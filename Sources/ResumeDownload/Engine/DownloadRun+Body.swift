@@ -40,7 +40,9 @@ extension DownloadRun {
             outcome = try await finish(ended, from: start)
         }
         goesOn = false
-        if case .body(let received, let failure) = outcome, received > 0 { (renewals, goesOn) = (0, failure == nil) }
+        if case .body(let received, let failure) = outcome, received > 0 {
+            (renewals, goesOn) = (0, failure == nil)
+        }
         return outcome
     }
 

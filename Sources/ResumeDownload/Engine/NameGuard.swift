@@ -137,7 +137,9 @@ extension DownloadRun {
         let partial = await transfer.partial
         guard request.usesServerFilename, partial.access != .foreign, let held = partial.representation else { return }
         let isComplete = await transfer.isComplete
-        if request.restarts || !isComplete || names.isGuarding { try await requireFree(destination(for: held)) }
+        if request.restarts || !isComplete || names.isGuarding {
+            try await requireFree(destination(for: held))
+        }
         try await transfer.setDestination(destination(for: held))
     }
 

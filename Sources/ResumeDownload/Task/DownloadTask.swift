@@ -172,7 +172,9 @@ public final class DownloadTask: Sendable {
         mutable.run = Task { [request] in
             var request = request
             // A later run reports what the collector has removed since the previous one.
-            if isAgain { request.evictedBytes = (try? await downloader.store.evictedBytes(key: request.storeKey)) ?? 0 }
+            if isAgain {
+                request.evictedBytes = (try? await downloader.store.evictedBytes(key: request.storeKey)) ?? 0
+            }
             let outcome = await Result { [request] in
                 try await downloader.download(request) { transfer in
                     transfer.whenClaimed { self.hold($0.pausedSign) }

@@ -122,7 +122,9 @@ private struct ParameterList {
             let continues = followsSecret && part.separator == .semicolon && !part.hasValue
             followsSecret = isParameter(part) && (continues || part.isSecret || signature?.includes(part) == true)
             guard !followsSecret else { continue }
-            if !isFirst, let separator = part.separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }
+            if !isFirst, let separator = part.separator {
+                text.unicodeScalars.append(Unicode.Scalar(separator))
+            }
             if let known = isPath ? part.withoutTokenOfSegment : isValue ? nil : part.withoutSecretsOfURL {
                 text += known
             } else {

@@ -44,7 +44,8 @@ enum ForeignExtents {
 
     /// Returns the ranges that are not holes.
     static func data(in file: OpenFile, upTo size: Int64) -> [Range<Int64>] {
-        var (ranges, position): ([Range<Int64>], Int64) = ([], 0)
+        var ranges: [Range<Int64>] = []
+        var position: Int64 = 0
         while position < size {
             var (start, end): (Int64, Int64) = (0, 0)
             switch unsafe resume_files_next_data(file.descriptor, position, &start, &end) {

@@ -243,7 +243,9 @@ final class BlobSync: Sendable {
     /// Changes the state unless the subject has been replaced by another blob.
     private func update(_ subject: Subject, _ change: (inout State) -> Void) {
         state.withLock { state in
-            if state.subject?.id == subject.id, state.subject?.generation == subject.generation { change(&state) }
+            if state.subject?.id == subject.id, state.subject?.generation == subject.generation {
+                change(&state)
+            }
         }
     }
 }

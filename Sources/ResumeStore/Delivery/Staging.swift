@@ -26,7 +26,9 @@ struct Staging: Sendable {
         let file = try linked ?? blob.copy(to: staging, in: folder, length: length, mode: mode)
         KillPoint.reached(.deliveryStaged)
         // A pipe, a socket or a device may have been created under this name since the start, also during a long copy.
-        if destination.replaces { try destination.requireReplaceable(over: folder.status(of: destination.name)) }
+        if destination.replaces {
+            try destination.requireReplaceable(over: folder.status(of: destination.name))
+        }
         // A copy of this store, here or on another machine, uses the same temporary names for the same download.
         guard let staged = try folder.status(of: staging), staged.identity == file else {
             throw SystemError(number: EBUSY, call: "rename", path: destination.path)

@@ -85,7 +85,9 @@ public final class MemoryStore: PartialStore {
         let fresh = Entry(unclaimed: name, variant: variant, caller, selection)
         var held = try await take(fresh.key, orElse: fresh, waits: waits) ?? MemoryHeld(entry: fresh)
         // A custom key may equal the key of other ranges or variants.
-        if held.entry.variant != variant || held.entry.selection != selection { held = MemoryHeld(entry: fresh) }
+        if held.entry.variant != variant || held.entry.selection != selection {
+            held = MemoryHeld(entry: fresh)
+        }
         let access = caller.access(to: held.entry, identityKey)
         let transfer = Transfer(
             .memory(self), name: name, caller: caller, entry: held.entry, blob: held.blob, access: access)

@@ -155,7 +155,9 @@ extension DownloadStore {
                     }
                 }
                 let fresh = Entry(unclaimed: name, variant: number, caller, selection)
-                if let own = try connection.claim(fresh, url: fresh.url, in: folder) { return (own, blobs, lost) }
+                if let own = try connection.claim(fresh, url: fresh.url, in: folder) {
+                    return (own, blobs, lost)
+                }
             }
             return nil
         }

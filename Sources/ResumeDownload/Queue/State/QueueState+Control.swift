@@ -80,7 +80,9 @@ extension QueueState {
     ) -> Int {
         noteRank(rank)
         let wish: Wish = failure != nil ? .failed : isPaused ? .paused : .restored
-        if items[new.key] == nil { insert(Item(key: new.key, priority: new.priority, rank: rank, wish: wish)) }
+        if items[new.key] == nil {
+            insert(Item(key: new.key, priority: new.priority, rank: rank, wish: wish))
+        }
         var delivery = newDelivery(to: new.destination, isKept: true, isReady: isReady)
         delivery.isRestored = true
         delivery.failure = failure
