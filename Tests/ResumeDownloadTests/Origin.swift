@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeCurl
 import ResumeDownload
+import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 import Scenarios
@@ -16,10 +17,14 @@ struct Origin {
     let folder: TemporaryFolder
 
     /// Runs a test against an origin.
-    static func with(_ handler: @escaping Handler, _ body: (Origin) async throws -> Void) async throws {
+    static func with(
+        _ handler: @escaping Handler, clock: StoreClock = .continuous, _ body: (Origin) async throws -> Void
+    ) async throws {
         try await TemporaryFolder.with { folder in
             try await OriginServer.withServer(handler: handler) { server in
-                let store = try await DownloadStore.open(at: folder["store"])
+                var configuration = DownloadStore.Configuration()
+                configuration.clock = clock
+                let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
                 try await body(Origin(server: server, store: store, folder: folder))
                 await store.close()
             }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import OriginServer
 import ResumeDownload
+import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 import Scenarios
@@ -21,11 +22,8 @@ struct SmallDownloadTests {
         return try #require(Int(output.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
-    /// Stops the clock, so that a slow machine needs no row.
-    private static func stop(_ request: inout DownloadRequest) {
-        let now = ContinuousClock.now
-        request.clock = { now }
-    }
+    /// A clock that stands still, so that a slow machine needs no row.
+    private static let stopped = StoreClock(now: { .zero }, sleep: { _ in try await Task.sleep(for: .seconds(3600)) })
 
     private static func expectWhole(_ origin: Origin, requests: Int = 1, of resource: Resource = .old) throws {
         #expect(try Files.bytes(origin.folder["out"]) == resource.content.bytes(in: resource.content.all))
@@ -34,9 +32,9 @@ struct SmallDownloadTests {
 
     @Test("A small file needs no row, and its events are those of any other file")
     func plain() async throws {
-        try await Origin.with({ .file(.old, for: $0) }) { origin in
+        try await Origin.with({ .file(.old, for: $0) }, clock: Self.stopped) { origin in
             let events = Mutex<[DownloadEvent]>([])
-            let result = try await origin.get(Self.stop, onEvent: { event in events.withLock { $0.append(event) } })
+            let result = try await origin.get({ _ in }, onEvent: { event in events.withLock { $0.append(event) } })
             try Self.expectWhole(origin)
             #expect(try await Self.rows(origin) == 0)
             let length = Resource.old.content.length
@@ -102,14 +100,11 @@ struct SmallDownloadTests {
 
     @Test("A file with another digest is judged like any other, and kept", arguments: [true, false])
     func digest(isRight: Bool) async throws {
-        try await Origin.with({ .file(.old, for: $0) }) { origin in
+        try await Origin.with({ .file(.old, for: $0) }, clock: Self.stopped) { origin in
             let digest = HTTPDigest(
                 .sha256, of: isRight ? Resource.old.content.bytes(in: Resource.old.content.all) : [1])
             if isRight {
-                let result = try await origin.get { request in
-                    Self.stop(&request)
-                    request.digest = digest
-                }
+                let result = try await origin.get { $0.digest = digest }
                 #expect(result.digest == digest)
                 #expect(try await Self.rows(origin) == 0)
             } else {

@@ -35,7 +35,8 @@ struct SmallDownload {
     let store: DownloadStore
     let lane: SmallFileLane
     let onEvent: DownloadEvent.Listener
-    private let begin: ContinuousClock.Instant
+    private let fetch: SmallFetch
+    private let clock: StoreClock
     private var request: DownloadRequest { sender.request }
 
     init(
@@ -48,7 +49,9 @@ struct SmallDownload {
         self.store = store
         self.lane = lane
         self.onEvent = onEvent
-        begin = sender.request.clock()
+        clock = store.configuration.clock
+        let request = sender.request
+        fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength, at: clock.now())
     }
 
     /// Downloads and delivers the file, or hands over what has arrived.
@@ -115,10 +118,9 @@ struct SmallDownload {
     }
 
     private func file(for response: FetchResponse<any ResponseBody>) -> SmallFile? {
-        let fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength, at: .zero)
         let body = fetch.body(
             of: response.head, from: response.url, unlike: request.deliveredFile?.representation,
-            at: request.clock() - begin)
+            at: clock.now())
         return body.flatMap { SmallFile(of: key, for: $0, in: store) }
     }
 
@@ -126,9 +128,9 @@ struct SmallDownload {
     ///
     /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
     private func receives(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
-        let clock = request.clock
-        let due = begin + SmallFetch.patience
-        let stop = Ticker.shared.every(.milliseconds(50)) { if clock() >= due { body.pause() } }
+        let stop = Ticker.shared.every(.milliseconds(50)) { [fetch, clock] in
+            if fetch.isLate(at: clock.now()) { body.pause() }
+        }
         defer { stop() }
         let hasMore = try? await withCancellation {
             try await body.read { file.append($0) }
