@@ -7,25 +7,12 @@ import ResumeStore
 struct AdoptCommand: ContextCommand {
     static let configuration = CommandConfiguration("adopt")
 
-    @Argument(help: .value("path", "The partial file or its control file."), completion: .file())
-    var path: String
-
-    @Argument(help: .value("url", "The URL of the file."))
-    var url: String?
-
-    @Option(
-        name: .option("o output"),
-        help: .value("path", "File to write when the download is complete."), completion: .file())
-    var output: String?
-
-    @Option(help: .value("type=hex", "Expected digest, as sha-256=hex or sha-512=hex."))
-    var checksum: String?
-
+    @Argument(help: .of("adopt/path"), completion: .file()) var path: String
+    @Argument(help: .of("adopt/url")) var url: String?
+    @Option("o adopt/output", completion: .file()) var output: String?
+    @Option("adopt/checksum") var checksum: String?
     @OptionGroup var headers: HeaderOptions
-
-    @Flag(help: "Print the result as a JSON object.")
-    var json = false
-
+    @Flag("adopt/json") var json = false
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
     @OptionGroup var storeOptions: StoreOptions

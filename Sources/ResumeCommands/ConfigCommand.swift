@@ -6,9 +6,7 @@ struct ConfigCommand: ContextCommand {
     static let configuration = CommandConfiguration("config")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Flag(help: "Print one JSON object per setting.")
-    var json = false
+    @Flag("config/json") var json = false
 
     func run(_ context: CommandContext) async throws {
         let settings = try Settings(context, of: ResumeCtl.self)?.effective ?? []

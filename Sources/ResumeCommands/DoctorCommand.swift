@@ -8,12 +8,8 @@ struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration("doctor")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Flag(help: "Rebuild a damaged database from the data that can be verified, and set the rest aside.")
-    var rebuild = false
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @Flag("rebuild") var rebuild = false
+    @Flag("json") var json = false
 
     func run(_ context: CommandContext) async throws {
         let path = try context.storePath(storeOptions.store)

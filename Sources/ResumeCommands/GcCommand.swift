@@ -7,27 +7,13 @@ struct GcCommand: ContextCommand {
     static let configuration = CommandConfiguration("gc")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Option(typed: "Maximum size of the store, such as 500M or 1.5GiB.")
-    var maxSize: ByteCount?
-
-    @Option(typed: "Remove entries not used for this long, such as 12h or 7d.")
-    var maxAge: TimeSpan?
-
-    @Flag(help: "Remove only what get may remove when it needs room.")
-    var stale = false
-
-    @Flag(help: "Compare all data files with all entries, not only a few thousand from where the last run stopped.")
-    var orphans = false
-
-    @Flag(help: "Print what would be removed without removing it.")
-    var dryRun = false
-
-    @Flag(name: [.short, .long], help: "Print only errors.")
-    var quiet = false
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @Option("gc/max-size") var maxSize: ByteCount?
+    @Option("max-age") var maxAge: TimeSpan?
+    @Flag("stale") var stale = false
+    @Flag("orphans") var orphans = false
+    @Flag("dry-run") var dryRun = false
+    @Flag("q gc/quiet") var quiet = false
+    @Flag("json") var json = false
 
     func run(_ context: CommandContext) async throws {
         let done = try await context.withExistingStore(

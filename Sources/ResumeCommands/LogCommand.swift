@@ -8,28 +8,13 @@ struct LogCommand: ContextCommand {
     static let configuration = CommandConfiguration("log")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Argument(
-        help: .value("entry", "Only events of this entry (see show), or of removed ones with this text in their URL."))
-    var key: String?
-
-    @Flag(help: "Print one JSON object per event.")
-    var json = false
-
-    @Option(name: .option("n number"), help: .value("n", "Number of events, the newest ones; 0 for all of them."))
-    var count: Int = 50
-
-    @Option(typed: "Only events since this time (2026-03-01T12:30:00Z), date (UTC), or time ago, such as 2h.")
-    var since: PointInTime?
-
-    @Option(typed: "Only events before this time, in the same forms.")
-    var until: PointInTime?
-
-    @Option(help: .value("code", "Only events with this reason, as --json prints it, such as resumed."))
-    var reason: String?
-
-    @Flag(name: [.short, .long], help: "Print later events as well, until the command is interrupted.")
-    var follow = false
+    @Argument(help: .of("log/entry")) var key: String?
+    @Flag("log/json") var json = false
+    @Option("n number") var count = 50
+    @Option("log/since") var since: PointInTime?
+    @Option("until") var until: PointInTime?
+    @Option("reason") var reason: String?
+    @Flag("f follow") var follow = false
 
     func validate() throws {
         try exclude(follow && until != nil, "--follow and --until")

@@ -10,24 +10,12 @@ struct PurgeCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments
     @OptionGroup var conditions: EntryConditions
-
-    @Flag(help: "Remove all entries that are not pinned.")
-    var all = false
-
-    @Flag(help: "Remove pinned entries too.")
-    var includePinned = false
-
-    @Flag(help: "Do not ask before --all removes entries.")
-    var yes = false
-
-    @Option(typed: "Only entries larger than this, such as 500k or 1.5GiB.")
-    var largerThan: ByteCount?
-
-    @Flag(help: "Print what would be removed without removing it.")
-    var dryRun = false
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @Flag("purge/all") var all = false
+    @Flag("include-pinned") var includePinned = false
+    @Flag("yes") var yes = false
+    @Option("larger-than") var largerThan: ByteCount?
+    @Flag("dry-run") var dryRun = false
+    @Flag("json") var json = false
 
     func validate() throws {
         let hasCondition = conditions.olderThan != nil || largerThan != nil || conditions.match != nil

@@ -9,13 +9,8 @@ struct ResumeCommand: ContextCommand {
     static let configuration = CommandConfiguration("resume")
 
     @OptionGroup var jobs: JobArguments
-
-    @Option(help: .value("url", "Continue from another URL of the same file."))
-    var url: String?
-
-    @Flag(help: .hidden("Resume without ETag or date, comparing some bytes."))
-    var allowUnvalidated = false
-
+    @Option("resume/url") var url: String?
+    @Flag("allow-unvalidated") var allowUnvalidated = false
     @OptionGroup var headers: HeaderOptions
     @OptionGroup var load: LoadOptions
     @OptionGroup var programs: ProgramOptions

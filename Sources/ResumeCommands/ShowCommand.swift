@@ -8,9 +8,7 @@ struct ShowCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entry: EntryArgument
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @Flag("json") var json = false
 
     func run(_ context: CommandContext) async throws {
         try await context.withStore(storeOptions) { store in

@@ -7,9 +7,7 @@ struct StatsCommand: ContextCommand {
     static let configuration = CommandConfiguration("stats")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @Flag("json") var json = false
 
     func run(_ context: CommandContext) async throws {
         let known = try await context.withExistingStore(storeOptions) { store in

@@ -1,3 +1,4 @@
+import Foundation
 import ResumeCommands
 import Testing
 
@@ -68,6 +69,57 @@ struct HelpTests {
         ] {
             #expect(outcome.output.contains(title), "\(title)")
         }
+    }
+
+    /// What `--experimental-dump-help` prints, as far as it is in the table of options.
+    private struct Dump: Decodable {
+        struct Command: Decodable {
+            let commandName: String
+            let arguments: [Argument]?
+            let subcommands: [Command]?
+        }
+
+        struct Argument: Decodable {
+            struct Name: Decodable {
+                let name: String
+            }
+
+            let names: [Name]?
+            let valueName: String?
+            let shouldDisplay: Bool
+            let abstract: String?
+
+            /// The line without the command, and with a name of the value, which is that of the option if there is none.
+            var line: String {
+                let name = names?.first { $0.name.count > 1 }?.name ?? valueName ?? ""
+                return "\(shouldDisplay ? "" : ".")\(name) \(valueName ?? name): \(abstract ?? "")"
+            }
+        }
+
+        let command: Command
+    }
+
+    @Test("Each option has a line in the table of options, and each line an option")
+    func options() async throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let file = root.appendingPathComponent("Sources/ResumeCommands/Usage/Texts/options.txt")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { line in
+            let parts = line.split(separator: ": ", maxSplits: 1)
+            let words = parts[0].split(separator: " ")
+            let name = words[0].drop { $0 == "." }.split(separator: "/").last ?? ""
+            let text = parts.count > 1 ? parts[1] : ""
+            return "\(line.hasPrefix(".") ? "." : "")\(name) \(words.count > 1 ? words[1] : name): \(text)"
+        }
+        let dump = try JSONDecoder().decode(
+            Dump.self, from: Data(await home.run("--experimental-dump-help").output.utf8))
+        // The parser's own are described by itself.
+        let commands = (dump.command.subcommands ?? []).filter { $0.commandName != "help" }
+        let options = commands.flatMap { $0.arguments ?? [] }.filter { argument in
+            !["Show help information.", "Show the version."].contains(argument.abstract)
+        }.map(\.line)
+        #expect(Set(options).subtracting(lines).sorted() == [], "options without a line")
+        #expect(Set(lines).subtracting(options).sorted() == [], "lines without an option")
+        #expect(Set(lines).count == lines.count, "two lines for the same")
     }
 
     @Test("The commands are listed in groups")

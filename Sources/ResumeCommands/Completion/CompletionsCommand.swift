@@ -21,8 +21,7 @@ struct CompletionsCommand: ContextCommand {
         }
     }
 
-    @Argument(help: "Shell to print the script for.")
-    var shell: Shell
+    @Argument(help: .of("completions/shell")) var shell: Shell
 
     func run(_ context: CommandContext) async throws { context.output(shell.script) }
 }

@@ -4,55 +4,20 @@ import ResumeHTTP
 
 /// How servers are reached, and how they must prove their identity.
 struct ConnectionOptions: ParsableArguments {
-    @Option(help: .hidden("Trust these certificates (PEM), not the system's.", "file"), completion: .file())
-    var cacert: String?
-
-    @Flag(name: .flag("k insecure"), help: "Do not verify certificates of servers.")
-    var insecure = false
-
-    @Option(name: .option("x proxy"), help: .hidden("Proxy, instead of that in http_proxy and so on.", "url"))
-    var proxy: String?
-
-    @Option(name: .customLong("socks5-hostname"), help: .hidden("SOCKS 5 proxy that resolves names.", "host:port"))
-    var socksProxy: String?
-
-    @Option(
-        name: .option("E cert"),
-        help: .hidden("Certificate of the client and its key (PEM).", "file[:password]"), completion: .file())
-    var cert: String?
-
-    @Option(help: .hidden("Key of --cert, if it is in another file.", "file"), completion: .file())
-    var privateKey: String?
-
-    @Option(
-        help: .hidden("Newest version of TLS.", "1.2|1.3"),
-        transform: { try TLSVersion(rawValue: $0).orRefuse("use 1.2 or 1.3") })
-    var tlsMax: TLSVersion?
-
-    @Flag(
-        name: .flag("tls-old tlsv1.0"),
-        help: .hidden("Also accept TLS 1.0 and short keys, for old devices."))
-    var usesOldTLS = false
-
-    @Flag(name: .customLong("digest"), help: .hidden("Never send the password itself (Digest)."))
-    var usesDigest = false
-
-    @Flag(name: .customLong("anyauth"), help: .hidden("Send the password by the best method of the server."))
-    var usesAnyMethod = false
-
-    @Option(
-        name: .customLong("resolve"),
-        help: .hidden("Connect to these addresses for a host and port. May be repeated.", "host:port:address"))
-    var addresses: [String] = []
-
-    @Option(name: .customLong("interface"), help: .hidden("Connect from this network interface or address.", "name"))
-    var localInterface: String?
-
-    @Flag(name: .flag("4 ipv4"), help: .hidden("Connect to IPv4 addresses only."))
-    var usesIPv4 = false
-
-    @Flag(name: .flag("6 ipv6"), help: .hidden("Connect to IPv6 addresses only."))
-    var usesIPv6 = false
+    @Option("cacert", completion: .file()) var cacert: String?
+    @Flag("k insecure") var insecure = false
+    @Option("x proxy") var proxy: String?
+    @Option("socks5-hostname") var socksProxy: String?
+    @Option("E cert", completion: .file()) var cert: String?
+    @Option("private-key", completion: .file()) var privateKey: String?
+    @Option("tls-max", transform: { try TLSVersion(rawValue: $0).orRefuse("use 1.2 or 1.3") }) var tlsMax: TLSVersion?
+    @Flag("tls-old tlsv1.0") var usesOldTLS = false
+    @Flag("digest") var usesDigest = false
+    @Flag("anyauth") var usesAnyMethod = false
+    @Option("resolve") var addresses: [String] = []
+    @Option("interface") var localInterface: String?
+    @Flag("4 ipv4") var usesIPv4 = false
+    @Flag("6 ipv6") var usesIPv6 = false
 
     mutating func validate() throws {
         if let proxy, !proxy.isEmpty, proxy.allSatisfy({ ("0"..."9").contains($0) }) {

@@ -7,14 +7,8 @@ import ResumeHTTP
 /// The cookies of the user.
 struct CookieOptions: ParsableArguments {
     /// Cookies as `name=value`; after the validation, also the lines of cookie files, which contain tabs.
-    @Option(
-        name: .option("b cookie"),
-        help: .hidden("Cookies 'name=value' for the URL's origin, or a file of cookies.", "data|file"))
-    var cookies: [String] = []
-
-    @Option(
-        help: .hidden("Read cookies from this file, and write them at the end.", "file"), completion: .file())
-    var cookieJar: String?
+    @Option("b cookie") var cookies: [String] = []
+    @Option("cookie-jar", completion: .file()) var cookieJar: String?
 
     mutating func validate() throws {
         cookies = try cookies.flatMap { text in

@@ -4,8 +4,7 @@ import ResumeHTTP
 
 /// The header fields of the user.
 struct HeaderOptions: ParsableArguments {
-    @Option(name: .option("H header"), help: .value("field", "Header field for the URL's origin, or @FILE."))
-    var headers: [String] = []
+    @Option("H header") var headers: [String] = []
 
     mutating func validate() throws {
         headers = try headers.flatMap { try lines($0) }

@@ -8,33 +8,15 @@ import ResumeHTTP
 /// `docs/resumectl.md` lists them.
 struct FamiliarOptions: ParsableArguments {
     /// What this program does anyway.
-    @Flag(name: .flag("O remote-name L location f fail S show-error c continue"), help: .hidden)
-    var asUsual = false
-
-    @Flag(name: .customLong("create-dirs"), help: .hidden)
-    var createsFolders = false
-
-    @Flag(name: .flag("s silent"), help: .hidden)
-    var isSilent = false
-
-    @Option(name: .option("C continue-at"), parsing: .unconditional, help: .hidden)
-    var offset: String?
-
-    @Option(name: .option("u user"), help: .value("user:pass", "User and password for the server (Basic)."))
-    var user: String?
-
-    @Flag(name: .flag("n netrc"), help: "Use the user and password in ~/.netrc.")
-    var usesNetrc = false
-
-    @Option(help: .hidden("Use the users and passwords in this file.", "file"))
-    var netrcFile: String?
-
-    @Option(name: .option("A user-agent"), help: .hidden("Value of the header field User-Agent.", "text"))
-    var userAgent: String?
-
-    @Option(name: .option("e referer"), help: .hidden("Value of the header field Referer.", "url"))
-    var referer: String?
-
+    @Flag("O remote-name L location f fail S show-error c continue") var asUsual = false
+    @Flag("create-dirs") var createsFolders = false
+    @Flag("s silent") var isSilent = false
+    @Option("C continue-at", parsing: .unconditional, transform: { $0 }) var offset: String?
+    @Option("u user") var user: String?
+    @Flag("n netrc") var usesNetrc = false
+    @Option("netrc-file") var netrcFile: String?
+    @Option("A user-agent") var userAgent: String?
+    @Option("e referer") var referer: String?
     @OptionGroup var cookies: CookieOptions
 
     func validate() throws {

@@ -7,9 +7,7 @@ import ResumeHTTP
 struct GetCommand: ContextCommand {
     static let configuration = CommandConfiguration("get")
 
-    @Argument(help: .value("url", "host/path means https, but http for this machine."))
-    var urls: [String] = []
-
+    @Argument(help: .of("get/url")) var urls: [String] = []
     @OptionGroup(title: "Files") var files: FileOptions
     @OptionGroup(title: "Checks") var checks: CheckOptions
     @OptionGroup(title: "Requests") var headers: HeaderOptions

@@ -8,15 +8,9 @@ struct HistoryCommand: ContextCommand {
     static let configuration = CommandConfiguration("history")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Option(typed: "Only files since this time or date (UTC), or time ago, such as 2h.")
-    var since: PointInTime?
-
-    @Option(help: .value("glob", "Only files whose path or URL matches; * and ? are wildcards."))
-    var match: Glob?
-
-    @Flag(help: "Print one JSON object per file.")
-    var json = false
+    @Option("history/since") var since: PointInTime?
+    @Option("history/match") var match: Glob?
+    @Flag("history/json") var json = false
 
     /// For how long files are shown, in milliseconds.
     private static let shown: Int64 = 90 * 86_400_000

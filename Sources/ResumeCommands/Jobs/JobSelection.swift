@@ -6,8 +6,7 @@ import ResumeStore
 
 /// The arguments of commands that work on jobs.
 struct JobArguments: ParsableArguments {
-    @Argument(help: .value("job", "Keys, URLs or destinations of jobs, or parts of these."))
-    var names: [String] = []
+    @Argument(help: .of("job")) var names: [String] = []
 }
 
 /// The jobs that a user names.

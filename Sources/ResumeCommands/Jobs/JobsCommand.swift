@@ -9,12 +9,8 @@ struct JobsCommand: ContextCommand {
     static let configuration = CommandConfiguration("jobs")
 
     @OptionGroup var storeOptions: StoreOptions
-
-    @Flag(help: "Also those that are done or cancelled.")
-    var all = false
-
-    @Flag(help: "Print one JSON object per job.")
-    var json = false
+    @Flag("jobs/all") var all = false
+    @Flag("jobs/json") var json = false
 
     func run(_ context: CommandContext) async throws {
         var count = 0
@@ -91,9 +87,7 @@ struct CancelCommand: EndingCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
-
-    @Flag(help: "All downloads that are not done.")
-    var all = false
+    @Flag("cancel/all") var all = false
 }
 
 /// The command `resumectl forget`.
@@ -103,12 +97,8 @@ struct ForgetCommand: EndingCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
-
-    @Flag(help: "All downloads that are done, cancelled, or have failed permanently.")
-    var all = false
-
-    @Flag(help: "Print what would be forgotten, and forget nothing.")
-    var dryRun = false
+    @Flag("forget/all") var all = false
+    @Flag("forget/dry-run") var dryRun = false
 }
 
 /// A command that ends jobs which no process runs.

@@ -16,29 +16,12 @@ struct ListCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var conditions: EntryConditions
-
-    @Flag(help: "Print one JSON object per entry.")
-    var json = false
-
-    @Option(
-        help: .value(
-            "format", "Print these fields of each entry, named as in --json, such as '{receivedBytes}\\t{url}'."),
-        transform: EntryFormat.argument)
-    var format: EntryFormat?
-
-    @Option(help: "Only entries in this state.")
-    var state: State?
-
-    @Option(
-        help: "Sort by last use or creation (newest first), size of the file or received bytes (largest first), or URL."
-    )
-    var sort: Order = .used
-
-    @Flag(help: "Sort in reverse order.")
-    var reverse = false
-
-    @Option(help: .value("n", "Only the first entries of the sorted list."))
-    var limit: Int?
+    @Flag("list/json") var json = false
+    @Option("format", transform: EntryFormat.argument) var format: EntryFormat?
+    @Option("state") var state: State?
+    @Option("sort") var sort: Order = .used
+    @Flag("reverse") var reverse = false
+    @Option("limit") var limit: Int?
 
     func validate() throws {
         try exclude(format != nil && json, "--format and --json")

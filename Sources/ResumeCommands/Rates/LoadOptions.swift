@@ -4,30 +4,13 @@ import ResumeHTTP
 
 /// How much of the machine and of the network `get` and `resume` use.
 struct LoadOptions: ParsableArguments {
-    @Option(name: .option("j max-concurrent"), help: .value("n", "Downloads at a time."))
-    var maxConcurrent: Int = 4
-
-    @Option(typed: "Bytes per second for each download, such as 2M.")
-    var limitRate: RatePlan?
-
-    @Option(typed: "The same for all together; also 08:00-18:00=1M.")
-    var totalRate: RatePlan?
-
-    @Option(help: .hidden("Connections to each host (default: as many as the number of downloads requires).", "n"))
-    var perHost: Int?
-
-    @Option(help: .hidden("Retries before the first progress; 0 for none (default: 5).", "n"))
-    var retries: Int?
-
-    @Option(
-        typed: "Retry for this long after progress, and wait no longer when a server asks (default: 15m).",
-        isHidden: true, TimeSpan.secondsArgument)
-    var retryTime: TimeSpan?
-
-    @Option(
-        typed: "Close a connection that receives less than 1 KiB in this time, and retry (default: 30s).",
-        isHidden: true, TimeSpan.secondsArgument)
-    var stallTimeout: TimeSpan?
+    @Option("j max-concurrent") var maxConcurrent = 4
+    @Option("limit-rate") var limitRate: RatePlan?
+    @Option("total-rate") var totalRate: RatePlan?
+    @Option("per-host") var perHost: Int?
+    @Option("retries") var retries: Int?
+    @Option("retry-time", TimeSpan.secondsArgument) var retryTime: TimeSpan?
+    @Option("stall-timeout", TimeSpan.secondsArgument) var stallTimeout: TimeSpan?
 
     /// Sets the limits of a request that are given.
     func apply(to request: inout DownloadRequest) {

@@ -1,7 +1,5 @@
 /// A limit in bytes per second that may depend on the time of day: `2M`, `08:00-18:00=1M` or `08:00-18:00=1M,10M`.
 package struct RatePlan: Sendable, Equatable, TypedValue {
-    static let name = "rate"
-
     private struct Window: Equatable {
         /// In minutes since midnight.
         var start: Int

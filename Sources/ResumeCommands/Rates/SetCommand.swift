@@ -11,12 +11,8 @@ import ResumeStore
 struct SetCommand: ContextCommand {
     static let configuration = CommandConfiguration("set")
 
-    @Option(typed: "Bytes per second for each download, or none.")
-    var limitRate: RatePlan?
-
-    @Option(typed: "Bytes per second for all downloads of a process together, or none.")
-    var totalRate: RatePlan?
-
+    @Option("set/limit-rate") var limitRate: RatePlan?
+    @Option("set/total-rate") var totalRate: RatePlan?
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {

@@ -2,21 +2,10 @@ import ArgumentParser
 
 /// The programs that downloads start.
 struct ProgramOptions: ParsableArguments {
-    @Option(
-        help: .hidden("Program that prints a fresh URL or header fields when the server refuses a request.", "command"))
-    var renewCommand: String?
-
-    @Option(
-        help: .hidden(
-            "Program that prints a user name and a password, like git's credential helpers, or header fields for a server.",
-            "command"))
-    var authCommand: String?
-
-    @Option(help: .value("cmd", "Program for each file (path: RESUMECTL_PATH)."))
-    var onComplete: String?
-
-    @Flag(name: .flag("shell renew-shell"), help: .hidden("Run these programs with /bin/sh."))
-    var usesShell = false
+    @Option("renew-command") var renewCommand: String?
+    @Option("auth-command") var authCommand: String?
+    @Option("on-complete") var onComplete: String?
+    @Flag("shell renew-shell") var usesShell = false
 
     func validate() throws {
         let programs = [("renew-command", renewCommand), ("auth-command", authCommand), ("on-complete", onComplete)]

@@ -1,7 +1,5 @@
 /// A number of bytes: `500k`, `10MB`, `1.5GiB`, `0`.
 struct ByteCount: Equatable, TypedValue {
-    static let name = "size"
-
     var bytes: Int64
 
     /// Parses a size as people type it, and as ``text(_:)`` prints it.

@@ -6,8 +6,6 @@ import Foundation
 
 /// A point in time: RFC 3339, a date, or a time span ago.
 enum PointInTime: Equatable, TypedValue {
-    static let name = "time"
-
     /// Milliseconds since 1970.
     case at(Int64)
     /// So long before the command runs.

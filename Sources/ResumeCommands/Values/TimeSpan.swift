@@ -1,7 +1,5 @@
 /// A time span: `90s`, `15m`, `36h`, `7d`, `1w`, `1d12h`.
 struct TimeSpan: Equatable, TypedValue {
-    static let name = "time"
-
     /// At most what fits into a number of milliseconds.
     var milliseconds: Int64
 

@@ -11,25 +11,14 @@ struct VerifyCommand: ContextCommand {
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var entries: EntryArguments
-
-    @Flag(help: "Remove damaged data and keep the rest.")
-    var repair = false
-
-    @Flag(help: "With --repair, print what would be removed without removing it.")
-    var dryRun = false
-
-    @Flag(help: "Compare samples of these entries with the server's files.")
-    var remote = false
-
-    @Option(help: .value("file", "Compare files with this list, like sha256sum's."), completion: .file())
-    var checksums: String?
-
+    @Flag("repair") var repair = false
+    @Flag("verify/dry-run") var dryRun = false
+    @Flag("remote") var remote = false
+    @Option("verify/checksums", completion: .file()) var checksums: String?
     @OptionGroup var headers: HeaderOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
-
-    @Flag(help: "Print one JSON object per problem.")
-    var json = false
+    @Flag("verify/json") var json = false
 
     func validate() throws {
         try refuse(
