@@ -10,7 +10,7 @@ struct LogCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
     @Argument(help: .of("log/entry")) var key: String?
     @Flag("log/json") var json = false
-    @Option("n number") var count: Int = 50
+    @Option("n number") var count = 50
     @Option("log/since") var since: PointInTime?
     @Option("until") var until: PointInTime?
     @Option("reason") var reason: String?

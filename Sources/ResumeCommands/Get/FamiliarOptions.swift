@@ -11,7 +11,7 @@ struct FamiliarOptions: ParsableArguments {
     @Flag("O remote-name L location f fail S show-error c continue") var asUsual = false
     @Flag("create-dirs") var createsFolders = false
     @Flag("s silent") var isSilent = false
-    @Option(name: .option("C continue-at"), parsing: .unconditional, help: .of("C continue-at")) var offset: String?
+    @Option("C continue-at", parsing: .unconditional, transform: { $0 }) var offset: String?
     @Option("u user") var user: String?
     @Flag("n netrc") var usesNetrc = false
     @Option("netrc-file") var netrcFile: String?

@@ -56,7 +56,7 @@ struct RequestOptions: ParsableArguments {
 
 /// How `get` makes the requests of a file, and how long it waits.
 struct PaceOptions: ParsableArguments {
-    @Option("connections") var connections: Int = 1
+    @Option("connections") var connections = 1
     @Option("connect-timeout", TimeSpan.secondsArgument) var connectTimeout: TimeSpan?
     @Option("max-time", TimeSpan.secondsArgument) var maxTime: TimeSpan?
 

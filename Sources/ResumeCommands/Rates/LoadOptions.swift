@@ -4,7 +4,7 @@ import ResumeHTTP
 
 /// How much of the machine and of the network `get` and `resume` use.
 struct LoadOptions: ParsableArguments {
-    @Option("j max-concurrent") var maxConcurrent: Int = 4
+    @Option("j max-concurrent") var maxConcurrent = 4
     @Option("limit-rate") var limitRate: RatePlan?
     @Option("total-rate") var totalRate: RatePlan?
     @Option("per-host") var perHost: Int?

@@ -13,7 +13,7 @@ extension ArgumentHelp {
             let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
             let words = parts[0].split(separator: " ").map(String.init)
             let help = ArgumentHelp(
-                parts.count > 1 ? parts[1] : "", valueName: words.count > 1 ? words[1] : nil,
+                parts.count > 1 ? parts[1] : "", valueName: words.dropFirst().first,
                 visibility: line.hasPrefix(".") ? .hidden : .default)
             return (String(words[0].trimmingPrefix(".")), help)
         }
