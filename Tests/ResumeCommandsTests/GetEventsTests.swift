@@ -174,7 +174,7 @@ struct GetEventsTests {
     func waits() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in
             request.number == 1
-                ? .status("503 Service Unavailable", fields: [("Retry-After", "3")])
+                ? .status("503 Service Unavailable", fields: [("Retry-After", "15")])
                 : .file(Sample.resource, for: request)
         }
         try await OriginServer.withServer(handler: handler) { server async throws in

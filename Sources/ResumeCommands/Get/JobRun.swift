@@ -139,13 +139,15 @@ final class JobRun: Sendable {
     /// Runs a job as soon as there is a place.
     private func run(_ request: DownloadRequest, of job: Job, isInPlace: Bool) async {
         let id = job.id
-        defer { board.release(id) }
+        defer {
+            board.release(id)
+            slots.with { $0.end(id) }
+        }
         let isRunning = await slots.enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
         guard isRunning else { return failed(with: .interrupted) }
         let failure = await download(request, of: job, isInPlace: isInPlace)
         rates.ended(id)
         if let failure { failed(with: failure) }
-        slots.with { $0.end(id) }
     }
 
     /// Downloads the file of a job.
@@ -216,6 +218,11 @@ final class JobRun: Sendable {
 
     /// Runs --on-complete for a file that is done; if it fails, the job is not.
     private func complete(_ path: String, of request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
+        if programs.rest != nil {
+            // A small file has given up its place for its delivery, and as many programs run as downloads.
+            slots.with { $0.goOn(id) }
+            await slots.enter(id, request.url)
+        }
         do {
             if try await programs.complete(path, of: request) { try await board.set([id], to: .done) }
             return nil

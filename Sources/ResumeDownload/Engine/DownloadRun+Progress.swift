@@ -49,6 +49,8 @@ private final class ProgressReporter: Sendable {
     }
 
     func end(on transfer: isolated Transfer) {
+        // What was cut may have come at once, as when a small download is handed over.
+        if transfer.receivedBytes < transfer.partial.totalLength ?? 0 { report(on: transfer) }
         reported.withLock { $0 = nil }
     }
 }

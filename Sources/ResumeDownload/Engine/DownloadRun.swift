@@ -198,9 +198,7 @@ extension DownloadRun: RequestClient {
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))
         } else {
             forget()
-            let isKnown = isAnnounced && held.isEmpty
-            isAnnounced = false
-            if isKnown { return }
+            if isAnnounced, held.isEmpty { return isAnnounced = false }
             onEvent(held.isEmpty ? .started(totalBytes: total) : .restarted(reason: use.reason, totalBytes: total))
         }
     }
@@ -249,6 +247,8 @@ extension DownloadRun: RequestClient {
     }
 
     var renews: Bool { request.refresh != nil }
+
+    var isAnswered: Bool { first != nil }
 
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes

@@ -143,21 +143,43 @@ struct SmallDownload {
 
 /// A body whose first bytes were received into a small file.
 private final class BegunBody: ResponseBody {
-    private let file: SmallFile
-    private let rest: any ResponseBody
-    private let position = Mutex<Int64>(0)
+    private struct State {
+        /// The file, until all of it was passed on.
+        var file: SmallFile?
+        var position: Int64 = 0
+        var failure: (any Error)?
+    }
 
-    init(_ file: SmallFile, before rest: any ResponseBody) { (self.file, self.rest) = (file, rest) }
+    private let rest: any ResponseBody
+    private let state: Mutex<State>
+
+    init(_ file: SmallFile, before rest: any ResponseBody) {
+        self.rest = rest
+        state = Mutex(State(file: file))
+    }
 
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
-        let (end, goesOn) = try file.read(from: position.withLock { $0 }, reader)
-        position.withLock { $0 = end }
-        return goesOn ? try await rest.read(reader) : true
+        let (file, start) = state.withLock { ($0.file, $0.position) }
+        if let file {
+            let (_, goesOn) = try file.read(from: start) { bytes in
+                try state.withLock { state in
+                    if let failure = state.failure { throw failure }
+                    state.position += Int64(bytes.byteCount)
+                }
+                return try reader(bytes)
+            }
+            guard goesOn else { return true }
+            state.withLock { $0.file = nil }
+        }
+        return try await rest.read(reader)
     }
 
     func pause() { rest.pause() }
 
-    func cancel(with error: any Error) { rest.cancel(with: error) }
+    func cancel(with error: any Error) {
+        state.withLock { $0.failure = error }
+        rest.cancel(with: error)
+    }
 }
 
 extension Downloader {

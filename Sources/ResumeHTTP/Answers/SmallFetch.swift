@@ -59,7 +59,7 @@ package struct SmallFetch: Sendable {
             case .startOver(let representation, let reason) = Verdict(
                 for: head, to: .whole(reason: nil), held: nothing, policy: policy, in: context),
             representation.contentCoding == nil, let length = representation.completeLength,
-            (0...limit).contains(length)
+            length >= 0, length <= limit
         else { return nil }
         let announced = policy.digest ?? HTTPDigest(field: representation.reprDigest)
         return Body(

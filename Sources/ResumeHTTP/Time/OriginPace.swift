@@ -52,10 +52,14 @@ package struct OriginPace: Sendable {
     /// Decides whether a download may send a request.
     package mutating func enter(at now: Duration) -> Entry {
         if let time = closure(at: now) { return .closed(until: time) }
-        guard isOpen else { return .full }
+        return isOpen ? .go(join()) : .full
+    }
+
+    /// Records a request that was sent before.
+    package mutating func join() -> Turn {
         lastTurn += 1
         busy[lastTurn] = .pending
-        return .go(lastTurn)
+        return lastTurn
     }
 
     /// When downloads that have not begun may begin, unless the origin serves others only.

@@ -5,7 +5,8 @@ extension PartialStore {
     /// Downloads into memory with the caller's HTTP client: resumes from the stored bytes, retries after a dropped
     /// connection or a temporary server error, and restarts if the file has changed.
     ///
-    /// If it fails or its task is cancelled, the received bytes are kept for the next call. The digest of the policy is
+    /// If it fails or its task is cancelled, the received bytes are kept for the next call, except those of a new file of
+    /// up to 768 KiB that is cancelled in its first 250 ms, or before the next part of its body after that. The digest of the policy is
     /// compared before any byte is returned.
     ///
     /// ```swift

@@ -73,6 +73,9 @@ package protocol RequestClient {
     /// Returns what a failure without a response says about the server; nil if nothing.
     func noAnswer(_ failure: any Error) -> NoAnswer?
 
+    /// Whether the response to the next request has arrived already.
+    var isAnswered: Bool { get }
+
     /// Whether a response that refuses the download may lead to another URL or other header fields.
     var renews: Bool { get }
 
@@ -104,6 +107,8 @@ extension RequestClient {
     package func noAnswer(_ failure: any Error) -> NoAnswer? { nil }
 
     package var renews: Bool { false }
+
+    package var isAnswered: Bool { false }
 }
 
 /// What a request without a response says about the server.

@@ -14,6 +14,7 @@ extension RequestLoop {
         while true {
             try Task.checkCancellation()
             let origin = await client.transfer.origin
+            if client.isAnswered { return Turn(origin: origin, number: origins.with(origin) { $0.join() }) }
             let now = clock.now()
             switch origins.with(origin, { $0.enter(at: now) }) {
             case .go(let number): return Turn(origin: origin, number: number)
