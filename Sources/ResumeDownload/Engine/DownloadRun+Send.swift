@@ -13,7 +13,8 @@ extension DownloadRun {
         do {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
-            let (response, route) = if let first = first.take() { try first.get() } else { try await reply(to: plan) }
+            let (response, route) =
+                if let first = first.take() { try await reply(from: first) } else { try await reply(to: plan) }
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
@@ -42,12 +43,6 @@ extension DownloadRun {
                 }
             }
             return response
-        } catch let failure as UntrustedOrigin {
-            settled = nil
-            guard try await transfer.hasTrusted(failure.origin) else {
-                throw try await outcome(of: failure.error, asksForRange: asksForRange)
-            }
-            throw RequestOutcome.retry(.certificateChanged(failure.error), afterSeconds: nil, status: nil)
         } catch let error as TransportError {
             settled = nil
             throw try await outcome(of: error, asksForRange: asksForRange)
@@ -75,7 +70,7 @@ extension DownloadRun {
             var start = Redirection(from: request.headURL ?? request.url)
             // Fields and secrets belong to the origin of the download.
             if start.url.origin != request.url.origin { start.leaveOrigin() }
-            let (response, route) = try await sender.send(
+            let (response, route) = try await send(
                 .whole(reason: nil), method: .head, by: RequestSender.Route(redirection: start))
             response.body.cancel()
             request.origins?.close(
@@ -97,13 +92,29 @@ extension DownloadRun {
     /// Sends a request to the address that answered first, or if that refuses it, to the URL of the download.
     func reply(to plan: Plan) async throws -> RequestSender.Reply {
         if let settled {
-            let (response, route) = try await sender.send(plan, by: settled)
+            let (response, route) = try await send(plan, by: settled)
             guard settled.redirection.url != request.url, (400..<500).contains(response.head.status.code),
                 ![412, 416, 429].contains(response.head.status.code)
             else { return (response, route) }
             response.body.cancel()
         }
-        return try await sender.send(plan)
+        return try await send(plan)
+    }
+
+    private func send(
+        _ plan: Plan, method: HTTPRequest.Method = .get, by route: RequestSender.Route? = nil
+    ) async throws -> RequestSender.Reply {
+        try await reply(from: await Result { try await sender.send(plan, method: method, by: route) })
+    }
+
+    /// Returns a reply; a certificate that is not trusted is a failure for now where another one was.
+    private func reply(from result: Result<RequestSender.Reply, any Error>) async throws -> RequestSender.Reply {
+        do {
+            return try result.get()
+        } catch let failure as UntrustedOrigin {
+            guard try await transfer.hasTrusted(failure.origin) else { throw failure.error }
+            throw RequestOutcome.retry(.certificateChanged(failure.error), afterSeconds: nil, status: nil)
+        }
     }
 }
 
