@@ -37,7 +37,7 @@ extension DownloadList {
         rates.limit(&request, Self.checksumsNumber)
         defer { rates.ended(Self.checksumsNumber) }
         do {
-            let list = try await command.limitingTime(of: nil) { [request] in
+            let list = try await command.limitingTime(to: command.pace.maxTime?.duration, of: nil) { [request] in
                 var request = request
                 try await programs.authorize(&request)
                 let bytes = try await request.bytes(over: transport)

@@ -16,15 +16,17 @@ extension GetCommand {
     /// Runs a download, and cancels it after the time of --max-time.
     ///
     /// - Parameters:
+    ///   - limit: The time; nil for any.
     ///   - interruption: Where the reason is recorded.
     ///   - download: The download.
     /// - Returns: Its result.
     /// - Throws: The error of the download; ``timeLimitFailure`` if it is not complete in time.
     func limitingTime<Result: Sendable>(
-        of interruption: Interruption?, _ download: @escaping @Sendable () async throws -> Result
+        to limit: Duration?, of interruption: Interruption?,
+        _ download: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        guard let limit = pace.maxTime else { return try await download() }
-        return try await TimeLimit.run(limit.duration, otherwise: timeLimitFailure, download) {
+        guard let limit else { return try await download() }
+        return try await TimeLimit.run(limit, otherwise: timeLimitFailure, download) {
             interruption?.set(.timeLimit)
         }
     }

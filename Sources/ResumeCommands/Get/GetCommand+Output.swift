@@ -58,7 +58,8 @@ extension GetCommand {
             }
         }
         do {
-            let result = try await limitingTime(of: request.interruption) { [request, stream, holds = files.hold] in
+            let result = try await limitingTime(to: pace.maxTime?.duration, of: request.interruption) {
+                [request, stream, holds = files.hold] in
                 let write: @Sendable ([UInt8]) async throws -> Void = { piece in
                     try await Self.output { context.bytes(piece) }
                 }

@@ -166,16 +166,15 @@ final class JobRun: Sendable {
                 reporter.note(
                     "\(path) is not used: the store has bytes of this download. To use it, add --restart.")
             }
-            let download = { @Sendable [programs, downloader, reporter] in
+            let interruption = request.interruption
+            let result = try await command.limitingTime(to: maxTime, of: interruption) {
+                [programs, downloader, reporter] in
                 var given = request
                 try await programs.authorize(&given)
                 return try await downloader.download(given) {
                     reporter.report($0, of: request, id, replacing: replaced)
                 }
             }
-            let result =
-                maxTime == nil
-                ? try await download() : try await command.limitingTime(of: request.interruption, download)
             guard result.isExisting else { return await complete(result.path, of: request, id) }
             if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) {
                 return failure

@@ -89,7 +89,7 @@ struct SmallDownload {
         let waits = lane.begin(length)
         defer { lane.end(length) }
         if waits { await request.onPause?(true) }
-        let digest = request.digest ?? HTTPDigest(field: file.body.representation.reprDigest)
+        let digest = file.body.digest
         let isDelivered = try await file.deliver(
             to: destination, for: caller(after: reply.response), fulfilling: request.queuedRows, digest: digest)
         guard isDelivered else {
@@ -104,7 +104,7 @@ struct SmallDownload {
 
     private func caller(after response: FetchResponse<any ResponseBody>) -> Caller {
         Caller(url: request.url, headerFields: request.identityFields, policy: request.policy)
-            .answered(from: response.url, response.trust, in: store)
+            .answered(from: response.url, response.trust, store.identityKey)
     }
 
     /// Throws if the server says that the delivered file has not changed.

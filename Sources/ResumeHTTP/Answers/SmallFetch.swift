@@ -16,6 +16,8 @@ package struct SmallFetch: Sendable {
         /// Why it is received from its first byte on.
         package let reason: Reason
         package let length: Int64
+        /// The digest that the file must have: the caller's, or else the server's; nil if there is none.
+        package let digest: HTTPDigest?
         /// The digests that the whole body must have.
         package let digests: [HTTPDigest]
     }
@@ -61,9 +63,9 @@ package struct SmallFetch: Sendable {
             representation.contentCoding == nil, let length = representation.completeLength,
             length >= 0, length <= limit
         else { return nil }
-        let announced = policy.digest ?? HTTPDigest(field: representation.reprDigest)
+        let digest = policy.digest ?? HTTPDigest(field: representation.reprDigest)
         return Body(
-            representation: representation, reason: reason, length: length,
-            digests: [announced, HTTPDigest(contentDigestIn: head.headerFields)].compactMap(\.self))
+            representation: representation, reason: reason, length: length, digest: digest,
+            digests: [digest, HTTPDigest(contentDigestIn: head.headerFields)].compactMap(\.self))
     }
 }

@@ -15,12 +15,13 @@ extension DownloadStore {
         return FreeKey(name: name, lease: lease)
     }
 
-    /// Whether small files may be delivered to a destination without a row.
+    /// Whether small files may be delivered to a destination, nil for memory, without a row.
     ///
     /// Only rows count towards a binding limit.
-    package func takesSmallFiles(to destination: Destination) -> Bool {
-        !configuration.eviction.isBinding && (destination.replaces || destination.isRecorded)
-            && deliveries.canTake(destination)
+    package func takesSmallFiles(to destination: Destination?) -> Bool {
+        guard !configuration.eviction.isBinding else { return false }
+        guard let destination else { return true }
+        return (destination.replaces || destination.isRecorded) && deliveries.canTake(destination)
     }
 }
 

@@ -67,10 +67,7 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         let destination = caller.destination
         let name = DownloadStore.key(of: caller.url, named: given, selection: nil)
         key = try await queue.perform {
-            guard !store.configuration.eviction.isBinding, destination.map(store.takesSmallFiles) ?? true else {
-                return nil
-            }
-            return try store.freeKey(name)
+            store.takesSmallFiles(to: destination) ? try store.freeKey(name) : nil
         }
         guard let key else { return nil }
         let fetch = SmallFetch(of: caller.url, caller.policy, maximum: limit, at: store.configuration.clock.now())
@@ -86,7 +83,7 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             let file = await queue.perform({ SmallFile(of: key, for: body, in: store) })
         else { return nil }
         guard await receive(response.body, into: file, of: fetch) else { return nil }
-        let answered = caller.answered(from: response.url, response.trust, in: store)
+        let answered = caller.answered(from: response.url, response.trust, store.identityKey)
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: caller.policy.digest)
         if let destination {
             let digest = caller.policy.digest

@@ -16,7 +16,7 @@ extension Transfer {
         _ head: HTTPResponse, from url: DownloadURL?, trust: ServerTrust? = nil, isConfirmed: Bool = false
     ) -> ResourceVerdict {
         guard [200, 203, 206, 416].contains(head.status.code) else { return .same }
-        let answer = answer(from: url, trust)
+        let answer = caller.source(from: url, trust, identityKey)
         caller.answer = answer
         guard !partial.isEmpty || partial.hasAllBytes, entry.agreedSamples != 0 else { return .same }
         let announced = HTTPDigest(field: Representation(fields: head.headerFields).reprDigest)
@@ -35,15 +35,11 @@ extension Transfer {
         return verdict
     }
 
-    private func answer(from url: DownloadURL?, _ trust: ServerTrust?) -> Provenance {
-        Provenance(caller.identity, at: caller.url, from: url, trust: trust, identityKey)
-    }
-
     /// Whether a response comes from what a delivered file came from, as far as that is recorded.
     package func resourceVerdict(
         on file: DeliveredFile, from url: DownloadURL?, _ trust: ServerTrust?
     ) -> ResourceVerdict {
-        file.verdict(on: answer(from: url, trust))
+        file.verdict(on: caller.source(from: url, trust, identityKey))
     }
 
     /// Returns what bytes of an earlier release came from, as far as their row can tell.

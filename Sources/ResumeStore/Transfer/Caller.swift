@@ -68,16 +68,21 @@ extension Caller {
     /// Whether a delivered file came from what the last response came from, as far as that is recorded.
     package func isSource(of file: DeliveredFile) -> Bool { answer.map { file.verdict(on: $0) == .same } ?? true }
 
-    /// Notes what a response came from.
+    /// Returns what a response came from.
     ///
     /// - Parameters:
     ///   - sender: The URL of the response; nil for the requested one.
     ///   - trust: What the connections prove; nil if only the scheme of the URLs tells.
-    ///   - store: The store, which has the key of the hashes.
-    /// - Returns: The caller.
-    package func answered(from sender: DownloadURL?, _ trust: ServerTrust?, in store: DownloadStore) -> Caller {
+    ///   - key: The key of the store's hashes.
+    /// - Returns: What it came from.
+    func source(from sender: DownloadURL?, _ trust: ServerTrust?, _ key: HashKey) -> Provenance {
+        Provenance(identity, at: url, from: sender, trust: trust, key)
+    }
+
+    /// Returns the caller with ``source(from:_:_:)`` of a response.
+    package func answered(from sender: DownloadURL?, _ trust: ServerTrust?, _ key: HashKey) -> Caller {
         var caller = self
-        caller.answer = Provenance(identity, at: url, from: sender, trust: trust, store.identityKey)
+        caller.answer = source(from: sender, trust, key)
         return caller
     }
 
