@@ -22,6 +22,16 @@ struct SmallDownloadTests {
         return try #require(Int(output.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
+    /// Whether a file without a name has this many bytes.
+    private static func hasUnnamed(_ length: Int, in folder: String) throws -> Bool {
+        try Files.names(in: "/proc/self/fd").contains { name in
+            let path = "/proc/self/fd/\(name)"
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_nlink == 0 && status.st_size == length
+                && (try? FileManager.default.destinationOfSymbolicLink(atPath: path).hasPrefix(folder)) == true
+        }
+    }
+
     /// A clock that stands still, so that a slow machine needs no row.
     private static let stopped = StoreClock(now: { .zero }, sleep: { _ in try await Task.sleep(for: .seconds(3600)) })
 
@@ -139,15 +149,16 @@ struct SmallDownloadTests {
         }
     }
 
-    @Test("A cancelled download leaves nothing at the destination, and no lock")
+    @Test("A cancelled download leaves nothing at the destination, and no lock, and keeps what arrived")
     func cancelled() async throws {
-        try await Origin.with({ .file(.old, for: $0, pausingAt: 1, for: .hold) }) { origin in
+        try await Origin.with({ .file(.old, for: $0, pausingAt: 60_000, for: .hold) }, clock: Self.stopped) { origin in
             let task = Task { try await origin.get() }
-            try await wait(for: "the request") { origin.server.requests.count == 1 }
+            try await wait(for: "the bytes") { try Self.hasUnnamed(60_000, in: origin.folder.path) }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(!Files.exists(origin.folder["out"]))
             let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:], waits: false)
+            #expect(await transfer.receivedBytes == 60_000)
             try await transfer.close()
         }
     }

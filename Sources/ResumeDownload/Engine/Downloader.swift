@@ -40,7 +40,7 @@ public struct Downloader: Sendable {
 
     /// Downloads one file.
     ///
-    /// Cancelling the task keeps the partial data (of up to 768 KiB, after 250 ms), and the next call resumes it.
+    /// Cancelling the task keeps the partial data, and the next call resumes it.
     ///
     /// - Parameters:
     ///   - request: What to download, where to, and how.

@@ -143,43 +143,31 @@ struct SmallDownload {
 
 /// A body whose first bytes were received into a small file.
 private final class BegunBody: ResponseBody {
-    private struct State {
-        /// The file, until all of it was passed on.
-        var file: SmallFile?
-        var position: Int64 = 0
-        var failure: (any Error)?
-    }
-
     private let rest: any ResponseBody
-    private let state: Mutex<State>
+    /// The file, and the offset of the next byte of it, until all of it was passed on.
+    private let begun: Mutex<(file: SmallFile?, position: Int64)>
 
     init(_ file: SmallFile, before rest: any ResponseBody) {
         self.rest = rest
-        state = Mutex(State(file: file))
+        begun = Mutex((file, 0))
     }
 
     func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
-        let (file, start) = state.withLock { ($0.file, $0.position) }
-        if let file {
+        // Also after a cancellation: what has arrived is kept.
+        if case (let file?, let start) = begun.withLock({ $0 }) {
             let (_, goesOn) = try file.read(from: start) { bytes in
-                try state.withLock { state in
-                    if let failure = state.failure { throw failure }
-                    state.position += Int64(bytes.byteCount)
-                }
+                begun.withLock { $0.position += Int64(bytes.byteCount) }
                 return try reader(bytes)
             }
             guard goesOn else { return true }
-            state.withLock { $0.file = nil }
+            begun.withLock { $0.file = nil }
         }
         return try await rest.read(reader)
     }
 
     func pause() { rest.pause() }
 
-    func cancel(with error: any Error) {
-        state.withLock { $0.failure = error }
-        rest.cancel(with: error)
-    }
+    func cancel(with error: any Error) { rest.cancel(with: error) }
 }
 
 extension Downloader {

@@ -8,6 +8,8 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
     let transfer: Transfer
     let policy: ResumePolicy
     let comparesDigest = false
+    /// The response to the first request, if it was sent before.
+    var first: Result<FetchResponse<Body>, any Error>?
     /// How many bytes of the file were stored before.
     var reused: Int64 = 0
     /// Whether all of them were received in one response of this fetch.
@@ -51,6 +53,8 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
         if let error = failure as? DownloadError { throw error }
         return .body(received: max(await transfer.partial.length - start, 0), failure: failure)
     }
+
+    var isAnswered: Bool { first != nil }
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
         if verdict.usesBody { isOfOneAnswer = verdict.replaces }

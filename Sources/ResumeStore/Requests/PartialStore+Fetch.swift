@@ -5,8 +5,7 @@ extension PartialStore {
     /// Downloads into memory with the caller's HTTP client: resumes from the stored bytes, retries after a dropped
     /// connection or a temporary server error, and restarts if the file has changed.
     ///
-    /// If it fails or its task is cancelled, the received bytes are kept for the next call, except those of a new file of
-    /// up to 768 KiB that is cancelled in its first 250 ms, or before the next part of its body after that. The digest of the policy is
+    /// If it fails or its task is cancelled, the received bytes are kept for the next call. The digest of the policy is
     /// compared before any byte is returned.
     ///
     /// ```swift
@@ -55,8 +54,8 @@ extension PartialStore {
                 url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
         }
         let client = FetchClient<Body>(
-            transfer: transfer, policy: policy, limit: Int64(limit), onProgress: onProgress)
-        return try await transfer.run(client, first, retries: retries, send) { transfer, reused in
+            transfer: transfer, policy: policy, first: first, limit: Int64(limit), onProgress: onProgress)
+        return try await transfer.run(client, retries: retries, send) { transfer, reused in
             let bytes = try await transfer.takeData(upTo: limit)
             return FetchResult(
                 totalBytes: Int64(bytes.count), reusedBytes: reused, digest: policy.digest, bytes: bytes)
@@ -85,8 +84,9 @@ extension DownloadStore {
             store: self, caller: caller, queue: try TransferQueue(of: self), limit: .max, onProgress: onProgress)
         if let result = try await start.run(key, selection, send) { return result }
         let transfer = try await start.open(key, selection)
-        let client = FetchClient<Body>(transfer: transfer, policy: policy, limit: .max, onProgress: onProgress)
-        return try await transfer.run(client, start.first, retries: retries, send) { transfer, reused in
+        let client = FetchClient<Body>(
+            transfer: transfer, policy: policy, first: start.first, limit: .max, onProgress: onProgress)
+        return try await transfer.run(client, retries: retries, send) { transfer, reused in
             let length = await transfer.partial.length
             try await transfer.deliver(to: destination)
             return FetchResult(totalBytes: length, reusedBytes: reused, digest: policy.digest)
@@ -97,18 +97,16 @@ extension DownloadStore {
 extension Transfer {
     /// Runs the request loop of a fetch, and closes the transfer if that fails.
     fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        _ client: FetchClient<Body>, _ first: Swift.Result<FetchResponse<FetchBody<Body>>, any Error>?,
-        retries: RetryPolicy,
+        _ client: FetchClient<Body>, retries: RetryPolicy,
         _ send: (HTTPFields) async throws -> FetchResponse<Body>,
         finish: (_ transfer: Transfer, _ reused: Int64) async throws -> Result
     ) async throws -> Result where Body.Element: Sequence<UInt8> {
         var loop = RequestLoop(client, retries)
-        var first = first
         do {
             loop.client.reused = await receivedBytes
             while true {
-                try await loop.run { _, plan in
-                    if let first = first.take() { return try first.get() }
+                try await loop.run { client, plan in
+                    if let first = client.first.take() { return try first.get() }
                     do {
                         // The caller's client sends no HEAD. If-Range serves the same purpose.
                         return try await send(plan.conditional.fields).begun

@@ -12,9 +12,9 @@ extension RequestLoop {
     /// Waits until a request may be sent.
     func takeTurn() async throws -> Turn {
         while true {
-            try Task.checkCancellation()
             let origin = await client.transfer.origin
             if client.isAnswered { return Turn(origin: origin, number: origins.with(origin) { $0.join() }) }
+            try Task.checkCancellation()
             let now = clock.now()
             switch origins.with(origin, { $0.enter(at: now) }) {
             case .go(let number): return Turn(origin: origin, number: number)
