@@ -36,6 +36,7 @@ struct DownloadObserver: Sendable {
     /// - Throws: The errors of `download`.
     func observe(
         over transport: any Transport, telling onEvent: @escaping DownloadEvent.Listener,
+        isolation: isolated (any Actor)? = #isolation,
         _ download: (any Transport, @escaping DownloadEvent.Listener) async throws -> DownloadResult
     ) async throws -> DownloadResult {
         guard isTraced || metrics.isOn || logger != nil else { return try await download(transport, onEvent) }
@@ -74,7 +75,8 @@ struct DownloadObserver: Sendable {
     private var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
 
     private func traced(
-        over transport: any Transport, _ download: (any Transport) async throws -> DownloadResult
+        over transport: any Transport, isolation: isolated (any Actor)? = #isolation,
+        _ download: (any Transport) async throws -> DownloadResult
     ) async throws -> DownloadResult {
         guard isTraced else { return try await download(transport) }
         let span = startSpan("resume-store.download")
