@@ -6,7 +6,7 @@ package import HTTPTypes
 /// interruption must not cost more than this.
 package struct SmallFetch: Sendable {
     /// The greatest length of a file without a row, all of which may be lost with the process.
-    package static let longest: Int64 = 768 << 10
+    package static let longest: Int64 = 1 << 20
     /// How long it may take to receive it.
     package static let patience = Duration.milliseconds(250)
 

@@ -13,7 +13,7 @@ package struct PartLedger: Sendable {
     }
 
     /// The largest number of bytes that wait for a commit; up to 256 KiB may arrive on top.
-    package static let unrecordedLimit = SmallFetch.longest
+    package static let unrecordedLimit: Int64 = 768 << 10
     /// The largest number of bytes that wait for a commit while the length of the blob counts.
     package static let mostGrowing: Int64 = 16 << 20
     /// How long bytes wait for a commit in that case.
