@@ -67,7 +67,8 @@ final class NameGuard: Sendable {
     ) async throws -> (record: DeliveredFile?, digest: InPlaceDigest?) {
         var record = request.deliveredFile
         var isDelivered = true
-        let isKnown = record != nil && (request.digest == nil || record?.digest != nil)
+        // A job knows the status at the delivery; the record of the path is the newest.
+        let isKnown = record != nil && (request.digest == nil || record?.digest != nil && record?.stamp == found.stamp)
         if !isKnown, isGuarding, let now = found.stamp, let known = try await store?.deliveredFile(at: place.path),
             let own = known.own(now, at: place, for: request.url.redacted)
         {

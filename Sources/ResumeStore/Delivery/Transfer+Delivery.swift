@@ -138,6 +138,16 @@ extension Transfer {
         KillPoint.reached(.rowRemoved)
         // The file is delivered; a blob that cannot be removed is left to the collector.
         try? store.removeBlobs(blobs)
+        // That has changed the file's status, and its digest counts as proved only for the status in the record.
+        if departure.isRecorded, departure.digest != nil, var known = file?.file.stamp,
+            let now = status().map(departure.text)
+        {
+            known.changed = now.file.stamp.changed
+            // Unless somebody has written to it.
+            if known == now.file.stamp {
+                try? store.writeNow { try $0.renewDelivery(of: now.file, at: departure.place, from: departure.url) }
+            }
+        }
         release()
     }
 }
