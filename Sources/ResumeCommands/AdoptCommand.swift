@@ -58,8 +58,8 @@ struct AdoptCommand: ContextCommand {
                 throw CommandFailure(.refused, "nothing was adopted: \(reason.text)")
             }
             // A job, so that `resume` continues it.
-            let board = try await downloader.store.openJobs()
-            try await board.record(request, as: 0)
+            let table = try await downloader.store.jobTable()
+            try await table.record(request, as: 0)
             let place = try request.checkedDestination().path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
             guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }

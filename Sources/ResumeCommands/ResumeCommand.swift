@@ -32,7 +32,7 @@ struct ResumeCommand: ContextCommand {
         var secrets = Secrets(
             fields: familiar.fields + headers.fields, netrc: netrc, given: GivenIdentity(connection, familiar.cookies))
         let chosen = try await context.withExistingStore(storeOptions) { store in
-            try await self.chosen(from: try await store.openJobs(), selection, &secrets, at: other, context)
+            try await self.chosen(from: try await store.jobTable(), selection, &secrets, at: other, context)
         }
         // There may be no store yet.
         if chosen == nil { _ = try await selection.jobs(on: nil, context) }
@@ -52,9 +52,9 @@ struct ResumeCommand: ContextCommand {
         let reporter = GetReporter(command: get, context: context)
         reporter.expect(chosen.count, running: chosen.count)
         try await get.withDownloader(for: chosen.count, context, reporter) { [get] downloader, spare, rates in
-            let board = try await downloader.store.openJobs()
+            let table = try await downloader.store.jobTable()
             let run = JobRun(
-                get, on: board, with: downloader, limiting: rates, pausingAtMost: spare,
+                get, on: table, with: downloader, limiting: rates, pausingAtMost: spare,
                 starting: Programs(programs), reporter)
             for ids in chosen.ids { run.feed.added.yield(ids) }
             let trust = ConnectionTrust(connection)
@@ -62,7 +62,7 @@ struct ResumeCommand: ContextCommand {
                 try trust.requireSame(for: job, at: other)
                 let request = try request(for: job, at: other ?? selection.url(of: job), secrets)
                 // The next run continues from there as well.
-                if other != nil { try await board.record(request, as: job.position) }
+                if other != nil { try await table.record(request, as: job.position) }
                 return request
             } feeding: {
             }
@@ -81,19 +81,19 @@ struct ResumeCommand: ContextCommand {
     ///
     /// - Throws: ``CommandFailure`` if one that is named does not exist, or if several servers would get secrets.
     private func chosen(
-        from board: JobBoard, _ selection: JobSelection, _ secrets: inout Secrets, at other: DownloadURL?,
+        from table: JobTable, _ selection: JobSelection, _ secrets: inout Secrets, at other: DownloadURL?,
         _ context: CommandContext
     ) async throws -> Chosen {
         let jobs: [Job]
         var chosen: Chosen
         if selection.isEmpty {
-            guard let left = try await board.left() else { return Chosen(ids: [], count: 0) }
+            guard let left = try await table.left() else { return Chosen(ids: [], count: 0) }
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
-            jobs = try await board.jobs(in: all, onlyLeft: true, limit: 500)
+            jobs = try await table.jobs(in: all, onlyLeft: true, limit: 500)
             chosen = Chosen(ids: [all], count: left.count)
-            if !secrets.fields.isEmpty { try await board.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
+            if !secrets.fields.isEmpty { try await table.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {
-            let named = try await selection.jobs(on: board, context)
+            let named = try await selection.jobs(on: table, context)
             jobs = named.filter { job in !named.contains { $0.replaces(job) } }
             for job in named where !messages.json && !messages.quiet && !jobs.contains(where: { $0.id == job.id }) {
                 context.say(job.outdated)

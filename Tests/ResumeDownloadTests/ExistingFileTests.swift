@@ -115,12 +115,12 @@ struct ExistingFileTests {
             request.retryPolicy.retries = 0
             request.headerFields[try #require(HTTPField.Name("X-Api-Key"))] = "S3CRET"
             request.headerFields[.proxyAuthorization] = "S3CRET"
-            let board = try await downloader.store.openJobs(named: "revalidation")
+            let table = try await downloader.store.jobTable(named: "revalidation")
             var count = 0
             await #expect(throws: DownloadError.self) {
                 for try await _ in downloader.events(request) {
                     count += 1
-                    #expect(try await board.unfinishedLists().isEmpty)
+                    #expect(try await table.unfinishedLists().isEmpty)
                 }
             }
             #expect(count > 0)
@@ -144,16 +144,16 @@ struct ExistingFileTests {
             var request = try FakeTransportTests.request(folder)
             request.ifExists = .revalidate
             #expect(try await !downloader.download(request).isExisting)
-            let board = try await downloader.store.openJobs(named: "revalidation")
+            let table = try await downloader.store.jobTable(named: "revalidation")
             var ids: [Int64] = []
-            try await board.forEach { ids.append($0.id) }
-            guard case .taken? = try await board.claim(ids, again: true).first else {
+            try await table.forEach { ids.append($0.id) }
+            guard case .taken? = try await table.claim(ids, again: true).first else {
                 Issue.record("the row is locked")
                 return
             }
             #expect(try await !downloader.download(request).isExisting)
-            #expect(try await board.unfinishedLists().isEmpty)
-            board.release(ids[0])
+            #expect(try await table.unfinishedLists().isEmpty)
+            table.release(ids[0])
         }
     }
 

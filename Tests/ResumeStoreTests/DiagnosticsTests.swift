@@ -96,7 +96,7 @@ struct DiagnosticsTests {
             case .collect: _ = try await store.collect()
             case .verify: _ = try await store.verify()
             case .diagnose: _ = try await store.diagnose()
-            case .queue: _ = try await store.leaseQueue(named: "queue")
+            case .queue: _ = try await store.jobTable(named: "queue", isShared: false)
             case .announce: _ = try await store.announceWaiting(for: url, key: nil, selection: nil)
             }
         }

@@ -223,20 +223,20 @@ struct HostileTests {
             try await transfer.close()
             #expect(try Files.names(in: folder.path) == [".x.resumectl", "store"])
 
-            let queue = try await store.leaseQueue(named: "queue")
+            let queue = try await store.jobTable(named: "queue", isShared: false)
             let requests = ["a", "b"].map { name in
                 Job(
                     key: name, url: TransferTests.url, destination: folder[name], state: .waiting, priority: 0,
                     isExclusive: false, position: 0, terms: nil)
             }
-            _ = try await store.record(requests, removing: [], in: queue)
+            _ = try await queue.record(requests, removing: [])
             for state in ["lost", "done", "cancelled"] {
                 try TransferTests.sql(
                     folder, "PRAGMA ignore_check_constraints = ON; UPDATE queued SET state = '\(state)' WHERE key = 'a'"
                 )
-                #expect(try await store.queued(in: queue).map(\.key) == ["b"], "\(state)")
+                #expect(try await queue.queued().map(\.key) == ["b"], "\(state)")
             }
-            queue.release()
+            queue.close()
             await store.close()
         }
     }

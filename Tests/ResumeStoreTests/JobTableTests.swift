@@ -6,7 +6,7 @@ import Testing
 
 /// How the jobs of a list are recorded and taken, many at a time.
 @Suite(.timeLimit(.minutes(5)))
-struct JobBoardTests {
+struct JobTableTests {
     private static func job(_ name: String, as file: String? = nil, at position: Int64) throws -> NewJob {
         let url = try DownloadURL("http://h/\(name)")
         return NewJob(
@@ -37,11 +37,11 @@ struct JobBoardTests {
     func new(count: Int) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let board = try await store.openJobs()
-            let results = try await board.enlist(try Self.jobs(1...count), as: Self.listing)
+            let table = try await store.jobTable()
+            let results = try await table.enlist(try Self.jobs(1...count), as: Self.listing)
             #expect(Self.texts(results) == (1...count).map { "\($0) /out/\($0)" })
             var found: [String] = []
-            try await board.forEach { found.append("\($0.id) \($0.url) \($0.destination) \($0.position) \($0.state)") }
+            try await table.forEach { found.append("\($0.id) \($0.url) \($0.destination) \($0.position) \($0.state)") }
             #expect(found == (1...count).map { "\($0) http://h/\($0) /out/\($0) \($0) waiting" })
             await store.close()
         }
@@ -51,9 +51,9 @@ struct JobBoardTests {
     func again() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.openJobs()
+            let first = try await store.jobTable()
             _ = try await first.enlist(try Self.jobs(stride(from: 2, through: 80, by: 2)), as: Self.listing)
-            let second = try await store.openJobs()
+            let second = try await store.jobTable()
             let results = try await second.enlist(try Self.jobs(1...80), as: Self.listing)
             var ids: [String: Int64] = [:]
             try await second.forEach { ids[$0.destination] = $0.id }
@@ -69,17 +69,17 @@ struct JobBoardTests {
     func clashes() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let board = try await store.openJobs()
+            let table = try await store.jobTable()
             let first = [
                 try Self.job("a", at: 1), try Self.job("b", as: "a", at: 2), try Self.job("a", at: 3),
                 try Self.job("c", at: 4),
             ]
-            let results = Self.texts(try await board.enlist(first, as: Self.listing))
+            let results = Self.texts(try await table.enlist(first, as: Self.listing))
             #expect(results == ["1 /out/a", "clash 1", "repeated", "2 /out/c"])
             let later = [try Self.job("d", at: 5), try Self.job("c", at: 6), try Self.job("e", as: "c", at: 7)]
-            #expect(Self.texts(try await board.enlist(later, as: Self.listing)) == ["3 /out/d", "repeated", "clash 4"])
+            #expect(Self.texts(try await table.enlist(later, as: Self.listing)) == ["3 /out/d", "repeated", "clash 4"])
             let last = [try Self.job("f", as: "d", at: 8)]
-            #expect(Self.texts(try await board.enlist(last, as: Self.listing)) == ["clash 5"])
+            #expect(Self.texts(try await table.enlist(last, as: Self.listing)) == ["clash 5"])
             await store.close()
         }
     }
@@ -88,9 +88,9 @@ struct JobBoardTests {
     func claims() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let (one, other) = (try await store.openJobs(), try await store.openJobs())
+            let (one, other) = (try await store.jobTable(), try await store.jobTable())
             _ = try await one.enlist(try Self.jobs(1...6), as: Self.listing)
-            func texts(_ claims: [JobBoard.Claim]) -> [String] {
+            func texts(_ claims: [JobTable.Claim]) -> [String] {
                 claims.map { claim in
                     switch claim {
                     case .taken(let job): "taken \(job.id)"

@@ -20,14 +20,14 @@ struct NumberTests {
     func queues(table: String) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.leaseQueue(named: "first")
-            _ = try await store.record([Self.request("a")], removing: [], in: first)
+            let first = try await store.jobTable(named: "first", isShared: false)
+            _ = try await first.record([Self.request("a")], removing: [])
             try TransferTests.sql(
                 folder, "UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)'")
-            let second = try await store.leaseQueue(named: "second")
-            for queue in [first, second] { _ = try await store.record([Self.request("b")], removing: [], in: queue) }
-            #expect(try await store.queued(in: first).map(\.key).sorted() == ["a", "b"])
-            #expect(try await store.queued(in: second).map(\.key) == ["b"])
+            let second = try await store.jobTable(named: "second", isShared: false)
+            for queue in [first, second] { _ = try await queue.record([Self.request("b")], removing: []) }
+            #expect(try await first.queued().map(\.key).sorted() == ["a", "b"])
+            #expect(try await second.queued().map(\.key) == ["b"])
             await store.close()
         }
     }
@@ -36,8 +36,8 @@ struct NumberTests {
     func rows(table: String) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.leaseQueue(named: "first")
-            _ = try await store.record([Self.request("a")], removing: [], in: first)
+            let first = try await store.jobTable(named: "first", isShared: false)
+            _ = try await first.record([Self.request("a")], removing: [])
             try TransferTests.sql(
                 folder,
                 table == "queue"
@@ -46,9 +46,9 @@ struct NumberTests {
                     INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position)
                     VALUES (\(Int64.max), (SELECT max(id) FROM queue), 'p', 'http://h/p', '/p', 'waiting', 0, 0, 0)
                     """)
-            let second = try await store.leaseQueue(named: "second")
-            _ = try await store.record([Self.request("b")], removing: [], in: second)
-            #expect(try await store.queued(in: first).map(\.key) == ["a"])
+            let second = try await store.jobTable(named: "second", isShared: false)
+            _ = try await second.record([Self.request("b")], removing: [])
+            #expect(try await first.queued().map(\.key) == ["a"])
             #expect(try TransferTests.integer(folder, "SELECT max(id) FROM \(table)") < 10)
             await store.close()
         }
@@ -59,9 +59,9 @@ struct NumberTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
-            let queue = try await store.leaseQueue(named: "queue")
-            _ = try await store.record([Self.request("a")], removing: [], in: queue)
-            queue.release()
+            let queue = try await store.jobTable(named: "queue", isShared: false)
+            _ = try await queue.record([Self.request("a")], removing: [])
+            queue.close()
             await store.close()
             try TransferTests.sql(
                 folder,
@@ -77,8 +77,8 @@ struct NumberTests {
             #expect(try TransferTests.integer(folder, "SELECT max(seq) FROM sqlite_sequence") < 10)
             let again = try await DownloadStore.open(at: folder["store"])
             #expect(try await again.entries().map(\.receivedBytes) == [200_000])
-            let same = try await again.leaseQueue(named: "queue")
-            #expect(try await again.queued(in: same).map(\.key) == ["a"])
+            let same = try await again.jobTable(named: "queue", isShared: false)
+            #expect(try await same.queued().map(\.key) == ["a"])
             await again.close()
         }
     }

@@ -164,7 +164,7 @@ struct OpeningTests {
         try await TemporaryFolder.with { folder in
             try await Self.makeStore(in: folder, at: version, Self.queuedRows + Self.plantedRows)
             let store = try await DownloadStore.open(at: folder["store"])
-            let queue = try await store.leaseQueue(named: "queue")
+            let queue = try await store.jobTable(named: "queue", isShared: false)
             let expected = [
                 Job(
                     id: 5, key: "http://127.0.0.1/a", url: "http://127.0.0.1/a", destination: "/a", state: .paused,
@@ -173,14 +173,14 @@ struct OpeningTests {
                     id: 6, key: "http://127.0.0.1/b", url: "http://127.0.0.1/b", destination: "/b", state: .running,
                     priority: 0, isExclusive: true, position: -7, terms: nil),
             ]
-            #expect(try await store.queued(in: queue) == expected)
+            #expect(try await queue.queued() == expected)
             var added = expected[0]
             (added.id, added.destination, added.state) = (0, "/d", .failed)
             added.failure = Reason(code: .init(rawValue: "status-404"), text: "not: there")
-            #expect(try await store.record([added], removing: [], in: queue) == [10])
+            #expect(try await queue.record([added], removing: []) == [10])
             added.id = 10
-            #expect(try await store.queued(in: queue).contains(added))
-            queue.release()
+            #expect(try await queue.queued().contains(added))
+            queue.close()
             await store.close()
         }
     }
@@ -191,9 +191,9 @@ struct OpeningTests {
             try await Self.makeStore(in: folder, at: version, Self.queuedRows + "DROP TABLE event;")
             #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
             let store = try await DownloadStore.open(at: folder["store"])
-            let queue = try await store.leaseQueue(named: "queue")
-            #expect(try await store.queued(in: queue).map(\.destination) == ["/a", "/b"])
-            queue.release()
+            let queue = try await store.jobTable(named: "queue", isShared: false)
+            #expect(try await queue.queued().map(\.destination) == ["/a", "/b"])
+            queue.close()
             await store.close()
         }
     }

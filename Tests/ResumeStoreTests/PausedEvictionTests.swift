@@ -12,7 +12,7 @@ struct PausedEvictionTests {
 
     /// Adds requests for some downloads to a queue.
     private static func queue(
-        _ names: [String], state: Job.State = .paused, in store: DownloadStore, _ lease: QueueLease
+        _ names: [String], state: Job.State = .paused, in store: DownloadStore, _ lease: JobTable
     ) async throws {
         let requests = names.map { name in
             Job(
@@ -20,19 +20,19 @@ struct PausedEvictionTests {
                 position: 0, terms: nil,
                 failure: state == .failed ? Reason(code: .init(rawValue: "status-404"), text: "no") : nil)
         }
-        _ = try await store.record(requests, removing: [], in: lease)
+        _ = try await lease.record(requests, removing: [])
     }
 
     /// A store with four downloads of 100,000 bytes each, `a` the least recently used, and a queue.
     private static func withStore(
-        _ body: (DownloadStore, QueueLease, TemporaryFolder) async throws -> Void
+        _ body: (DownloadStore, JobTable, TemporaryFolder) async throws -> Void
     ) async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
             for name in ["a", "b", "c", "d"] { try await CollectorTests.put(name, 100_000, into: store) }
-            let lease = try await store.leaseQueue(named: "queue")
+            let lease = try await store.jobTable(named: "queue", isShared: false)
             try await body(store, lease, folder)
-            lease.release()
+            lease.close()
             await store.close()
         }
     }
@@ -45,17 +45,17 @@ struct PausedEvictionTests {
             try await Self.queue(["a", "c"], state: state, in: store, lease)
             let dry = try await store.collect(maximumSize: 100_000, dryRun: true)
             #expect(dry.removed.map(\.key) == ["b", "d", "a"].map(Self.key))
-            #expect(try await store.evictedBytes(in: lease).isEmpty)
+            #expect(try await lease.evictedBytes().isEmpty)
             let report = try await store.collect(maximumSize: 100_000)
             #expect(report.removed.map(\.key) == dry.removed.map(\.key))
             let codes = report.removed.map(\.reason.code.rawValue)
             #expect(codes == ["over-budget", "over-budget", "paused-over-budget"])
-            #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 100_000])
+            #expect(try await lease.evictedBytes() == [Self.key("a"): 100_000])
             let event = try #require(try await store.events(for: Self.key("a")).last)
             #expect(event.kind == .evicted && event.bytes == 100_000)
             #expect(event.reason.code.rawValue == "paused-over-budget")
-            #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 100_000)
-            #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 0)
+            #expect(try await lease.takeEvictedBytes(of: Self.key("a")) == 100_000)
+            #expect(try await lease.takeEvictedBytes(of: Self.key("a")) == 0)
         }
     }
 
@@ -65,12 +65,12 @@ struct PausedEvictionTests {
             try TransferTests.sql(
                 folder, "UPDATE download SET key = key || '#variant=2', variant = 2 WHERE key LIKE '%/a'")
             try await Self.queue(["a"], in: store, lease)
-            #expect(try await store.queued(in: lease).map(\.receivedBytes) == [100_000])
+            #expect(try await lease.queued().map(\.receivedBytes) == [100_000])
             #expect(try await store.resumeData(for: Self.key("a"))?.url.absoluteString == Self.key("a"))
             let report = try await store.collect(maximumSize: 0)
             #expect(report.removed.last?.key == Self.key("a") + "#variant=2")
             #expect(report.removed.last?.reason.code.rawValue == "paused-over-budget")
-            #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 100_000])
+            #expect(try await lease.evictedBytes() == [Self.key("a"): 100_000])
             #expect(try await store.evictedBytes(key: Self.key("a")) == 100_000)
         }
     }
@@ -89,7 +89,7 @@ struct PausedEvictionTests {
             let report = try await store.collect(maximumAge: .seconds(86_400))
             #expect(report.removed.map(\.key) == ["c", "d"].map(Self.key))
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired", "gone"])
-            #expect(try await store.evictedBytes(in: lease) == [Self.key("c"): 100_000])
+            #expect(try await lease.evictedBytes() == [Self.key("c"): 100_000])
             // If nothing else is left, they are removed too.
             #expect(try await store.collect(maximumSize: 0).removed.map(\.key) == ["a", "b"].map(Self.key))
         }
@@ -98,20 +98,20 @@ struct PausedEvictionTests {
     @Test("Every queue that wants a download is notified of its eviction, and each counts the lost bytes")
     func twoQueues() async throws {
         try await Self.withStore { store, lease, folder in
-            let other = try await store.leaseQueue(named: "other")
+            let other = try await store.jobTable(named: "other", isShared: false)
             for queue in [lease, other] { try await Self.queue(["a"], in: store, queue) }
             _ = try await store.collect(maximumSize: 0)
-            #expect(try await store.takeEvictedBytes(of: Self.key("a"), in: lease) == 100_000)
+            #expect(try await lease.takeEvictedBytes(of: Self.key("a")) == 100_000)
             try await CollectorTests.put("a", 50_000, into: store)
             _ = try await store.collect(maximumSize: 0)
-            #expect(try await store.evictedBytes(in: lease) == [Self.key("a"): 50_000])
-            #expect(try await store.evictedBytes(in: other) == [Self.key("a"): 150_000])
+            #expect(try await lease.evictedBytes() == [Self.key("a"): 50_000])
+            #expect(try await other.evictedBytes() == [Self.key("a"): 150_000])
             // A planted value neither overflows nor stops the collector.
             try TransferTests.sql(folder, "UPDATE queued SET evicted = 9223372036854775807")
             try await CollectorTests.put("a", 50_000, into: store)
             #expect(try await store.collect(maximumSize: 0).removed.count == 1)
-            #expect(try await store.evictedBytes(in: other)[Self.key("a")] ?? 0 > 1 << 59)
-            other.release()
+            #expect(try await other.evictedBytes()[Self.key("a")] ?? 0 > 1 << 59)
+            other.close()
         }
     }
 
@@ -151,7 +151,7 @@ struct PausedEvictionTests {
     func many() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let lease = try await store.leaseQueue(named: "queue")
+            let lease = try await store.jobTable(named: "queue", isShared: false)
             // All with the same time. Every third is queued, and one in the middle is pinned.
             try TransferTests.sql(
                 folder,
@@ -176,7 +176,7 @@ struct PausedEvictionTests {
             #expect(try await store.totals() == Totals(entries: 10, receivedBytes: 100))
             #expect(report.pinned.isEmpty)
             #expect(try await store.collect(maximumSize: 0, maximumAge: .seconds(Int64.max)).pinned == ["key450"])
-            lease.release()
+            lease.close()
         }
     }
 }

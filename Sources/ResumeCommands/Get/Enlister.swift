@@ -27,7 +27,7 @@ final class Enlister: Sendable {
         let command = list.command
         spellings = Mutex(list.context.ignoresCase(command.files.directory ?? ".") ? [:] : nil)
         let restarts = command.checks.restart
-        listing = JobListing(renames: command.files.autoRename, unfinished: try await run.board.unfinishedLists()) {
+        listing = JobListing(renames: command.files.autoRename, unfinished: try await run.table.unfinishedLists()) {
             !restarts && JobTerms.isAnswered($0.terms, by: $1.terms)
         }
     }
@@ -56,7 +56,7 @@ final class Enlister: Sendable {
         part.rejected.forEach(run.reject)
         guard !part.items.isEmpty else { return }
         let jobs = try await jobs(for: part.items)
-        let results = try await run.board.enlist(jobs, as: listing)
+        let results = try await run.table.enlist(jobs, as: listing)
         if command.mayReplace {
             try await run.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
         }
@@ -90,8 +90,8 @@ final class Enlister: Sendable {
                 due.append((id, JobFeed.Given(url: item.url, destination: path)))
             }
         }
-        if !skipped.isEmpty { try await run.board.set(skipped, to: .done) }
-        if !reopened.isEmpty { try await run.board.set(reopened, to: .waiting) }
+        if !skipped.isEmpty { try await run.table.set(skipped, to: .done) }
+        if !reopened.isEmpty { try await run.table.set(reopened, to: .waiting) }
         run.reporter.expect(0, running: due.count)
         run.feed.add(due)
         await run.feed.waitForSpace()
@@ -101,7 +101,7 @@ final class Enlister: Sendable {
     private func mentionRivals(in results: [Enlisted]) async throws {
         let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
         guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
-        for rival in try await run.store.rivals(of: first...last, in: run.board.list) {
+        for rival in try await run.store.rivals(of: first...last, in: run.table.list) {
             run.reporter.note(
                 "\(rival.destination): also the destination of the unfinished download of "
                     + "\(Redaction.key(rival.url)), which is given up when this one is done")
@@ -139,7 +139,7 @@ final class Enlister: Sendable {
 
     private func jobs(for items: [DownloadList.Item]) async throws -> [NewJob] {
         // The same for all downloads that differ in their URLs only.
-        let key = run.board.identityKey
+        let key = run.table.identityKey
         var shared: String?
         var jobs: [NewJob] = []
         for item in items {

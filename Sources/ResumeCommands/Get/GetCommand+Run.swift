@@ -49,7 +49,7 @@ extension GetCommand {
             let start = try await list.fetchChecksums(
                 for: first, with: programs, limiting: rates, over: downloader.transport)
             let run = JobRun(
-                self, on: try await downloader.store.openJobs(), with: downloader, limiting: rates,
+                self, on: try await downloader.store.jobTable(), with: downloader, limiting: rates,
                 pausingAtMost: spare, starting: programs, reporter)
             // Each is recorded as a job before its first request.
             let enlister = try await Enlister(list, to: run)
@@ -59,7 +59,7 @@ extension GetCommand {
             } feeding: {
                 if !start.isLast { await enlister.addRest() }
             }
-            try? await run.board.pruneSometimes()
+            try? await run.table.pruneSometimes()
         }
     }
 

@@ -54,6 +54,6 @@ extension JobRun {
         let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
         let isForGood = failure.status == .refused || failure.status == .cannotCreate
         // If this cannot be recorded, the job is tried again.
-        try? await board.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
+        try? await table.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Runs jobs for `get` and `resume`, a fixed number at a time.
 final class JobRun: Sendable {
-    let board: JobBoard
+    let table: JobTable
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
@@ -33,18 +33,18 @@ final class JobRun: Sendable {
     ///
     /// - Parameters:
     ///   - command: The command with its options.
-    ///   - board: The jobs.
+    ///   - table: The jobs.
     ///   - downloader: Runs the individual downloads.
     ///   - rates: The rate limits.
     ///   - mostPaused: How many downloads may wait, such as small files for their delivery.
     ///   - programs: The programs that downloads start.
     ///   - reporter: Reports events and failures.
     init(
-        _ command: GetCommand, on board: JobBoard, with downloader: Downloader, limiting rates: RateControl,
+        _ command: GetCommand, on table: JobTable, with downloader: Downloader, limiting rates: RateControl,
         pausingAtMost mostPaused: Int, starting programs: Programs, _ reporter: GetReporter
     ) {
         self.command = command
-        self.board = board
+        self.table = table
         self.downloader = downloader
         self.reporter = reporter
         self.rates = rates
@@ -103,13 +103,13 @@ final class JobRun: Sendable {
                     }
                     group.addTask { [request] in await self.run(request, of: job, isInPlace: delivered != nil) }
                 } catch {
-                    board.release(job.id)
+                    table.release(job.id)
                     fail(job, because: error)
                     slots.with { $0.end(job.id) }
                 }
             }
             let limit = command.pace.maxTime?.duration
-            var runner = JobRunner(board, choice, atATime: command.load.maxConcurrent)
+            var runner = JobRunner(table, choice, atATime: command.load.maxConcurrent)
             for await ids in self.feed.ranges { try await runner.take(ids, start) }
             if runner.isWaiting {
                 let text = "waiting for files that another process downloads"
@@ -140,7 +140,7 @@ final class JobRun: Sendable {
     private func run(_ request: DownloadRequest, of job: Job, isInPlace: Bool) async {
         let id = job.id
         defer {
-            board.release(id)
+            table.release(id)
             slots.with { $0.end(id) }
         }
         let isRunning = await slots.enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
@@ -182,7 +182,7 @@ final class JobRun: Sendable {
             // If this cannot be recorded, the server is asked again.
             let isKept = result.kept != .exists && result.kept != .same
             let unchanged = DeliveryRecord(path: result.path, url: request.url.redacted, file: job.file)
-            try? await board.set([id], to: .done, isRun: result.kept != .same, unchanged: isKept ? unchanged : nil)
+            try? await table.set([id], to: .done, isRun: result.kept != .same, unchanged: isKept ? unchanged : nil)
             reporter.skipped(request, as: result.kept ?? .exists, at: result.path, id)
             return nil
         } catch {
@@ -223,13 +223,13 @@ final class JobRun: Sendable {
             await slots.enter(id, request.url)
         }
         do {
-            if try await programs.complete(path, of: request) { try await board.set([id], to: .done) }
+            if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
             return nil
         } catch {
             let failure = CommandFailure(error)
             let reason = Reason(code: Programs.completionFailed, text: failure.message)
             // If this cannot be recorded, the job is done.
-            try? await board.set([id], to: .failed, because: reason)
+            try? await table.set([id], to: .failed, because: reason)
             reporter.report(failure, error, of: request, id)
             return failure.status
         }

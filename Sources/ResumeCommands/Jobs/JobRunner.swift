@@ -31,7 +31,7 @@ struct JobRunner {
         case again
     }
 
-    let board: JobBoard
+    let table: JobTable
     private let choice: Choice
     private let least: Int64
     private var size: Int64
@@ -42,8 +42,8 @@ struct JobRunner {
     /// Whether there are some.
     var isWaiting: Bool { !busy.isEmpty }
 
-    init(_ board: JobBoard, _ choice: Choice, atATime count: Int) {
-        self.board = board
+    init(_ table: JobTable, _ choice: Choice, atATime count: Int) {
+        self.table = table
         self.choice = choice
         least = Int64(count)
         size = least
@@ -58,7 +58,7 @@ struct JobRunner {
             let now = ContinuousClock.now
             size = if let last, now - last < .milliseconds(100) { min(size * 2, max(Self.most, least)) } else { least }
             last = now
-            let found = try await board.ids(in: ids, onlyLeft: choice == .left, limit: size)
+            let found = try await table.ids(in: ids, onlyLeft: choice == .left, limit: size)
             let end = found.count == size ? found.last ?? ids.upperBound : ids.upperBound
             let missing = choice == .left ? 0 : end - ids.lowerBound + 1 - Int64(found.count)
             for _ in 0..<max(missing, 0) { await body(.gone(nil)) }
@@ -70,7 +70,7 @@ struct JobRunner {
 
     /// Claims jobs, of which those that were waited for are known even if their rows are gone.
     private mutating func claim(_ ids: [Int64], knowing known: [Job] = [], _ body: (Step) async -> Void) async throws {
-        for (id, claim) in zip(ids, try await board.claim(ids, again: choice == .again)) {
+        for (id, claim) in zip(ids, try await table.claim(ids, again: choice == .again)) {
             switch claim {
             case .taken(let job): await body(choice == .left ? try await step(of: job) : .run(job))
             case .done(let job): await body(.over(job))
@@ -89,11 +89,11 @@ struct JobRunner {
     /// Returns what becomes of a job that was taken, and releases it unless it runs.
     private func step(of job: Job) async throws -> Step {
         // Others may have ended since it was claimed.
-        let (later, now) = try await board.later(than: job)
+        let (later, now) = try await table.later(than: job)
         let hasEnded = now?.state == .done || now?.state == .cancelled
         let isOutdated = hasEnded || later.contains { $0.replaces(job) }
         guard isOutdated || now?.neverBegan == true else { return .run(job) }
-        board.release(job.id)
+        table.release(job.id)
         guard isOutdated else { return .leftOut(job.leftOut) }
         return later.isEmpty ? .gone(job) : .leftOut(job.outdated)
     }

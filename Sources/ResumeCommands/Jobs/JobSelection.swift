@@ -46,13 +46,13 @@ struct JobSelection {
     /// Returns the jobs that the arguments name, each once, in the order of their IDs.
     ///
     /// - Parameters:
-    ///   - board: The jobs of the store; nil if there is no store.
+    ///   - table: The jobs of the store; nil if there is no store.
     ///   - context: The arguments.
     /// - Returns: The jobs.
     /// - Throws: ``CommandFailure`` if an argument names no job, or is a part of several; `StoreError`.
-    func jobs(on board: JobBoard?, _ context: CommandContext) async throws -> [Job] {
+    func jobs(on table: JobTable?, _ context: CommandContext) async throws -> [Job] {
         var matches: [[Int: [Job]]] = names.map { _ in [:] }
-        try await board?.forEach { job in
+        try await table?.forEach { job in
             for (index, name) in names.enumerated() {
                 // Of those with a part, no more than a message shows.
                 guard let rank = name.rank(of: job), rank == 0 || matches[index][rank]?.count ?? 0 < 20 else {
@@ -117,17 +117,17 @@ extension Job {
     var needs: [String] { JobTerms.needs(of: self) + ConnectionTrust.options(in: key) }
 
     /// The state as shown: a job runs as long as a process has locked it.
-    func state(on board: JobBoard) -> Job.State {
+    func state(on table: JobTable) -> Job.State {
         guard state.isLeft else { return state }
-        return board.isRunning(id) ? .running : state == .running ? .waiting : state
+        return table.isRunning(id) ? .running : state == .running ? .waiting : state
     }
 
     /// The job in the format of `jobs --json`.
-    func json(on board: JobBoard) -> JSONObject {
+    func json(on table: JobTable) -> JSONObject {
         [
             "attempts": attempts, "destination": destination, "id": id, "key": key, "message": failure?.text,
             "needs": needs, "reason": failure?.code.rawValue, "receivedBytes": receivedBytes,
-            "state": state(on: board).rawValue, "totalBytes": totalBytes, "url": url,
+            "state": state(on: table).rawValue, "totalBytes": totalBytes, "url": url,
         ]
     }
 }

@@ -15,14 +15,14 @@ struct JobsCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         var count = 0
         _ = try await context.withExistingStore(storeOptions) { store in
-            let board = try await store.openJobs()
-            try await board.forEach { job in
+            let table = try await store.jobTable()
+            try await table.forEach { job in
                 guard all || job.state.isLeft else { return }
                 count += 1
-                if json { return context.print(job.json(on: board)) }
-                guard let width = context.outputWidth else { return context.print(Self.line(job, board)) }
+                if json { return context.print(job.json(on: table)) }
+                guard let width = context.outputWidth else { return context.print(Self.line(job, table)) }
                 if count == 1 { context.print(Job.row("FILE", "STATE", "RECEIVED", "URL", width)) }
-                for line in job.rows(on: board, width) { context.print(line) }
+                for line in job.rows(on: table, width) { context.print(line) }
             }
         }
         guard !json, context.outputWidth != nil else { return }
@@ -32,9 +32,9 @@ struct JobsCommand: ContextCommand {
                 : "'resumectl resume' continues what is not done; 'resumectl forget NAME' removes it from this list")
     }
 
-    private static func line(_ job: Job, _ board: JobBoard) -> String {
+    private static func line(_ job: Job, _ table: JobTable) -> String {
         let place = Printable.escaped(job.destination)
-        let facts = [job.state(on: board).rawValue, job.received, Redaction.key(job.url), place]
+        let facts = [job.state(on: table).rawValue, job.received, Redaction.key(job.url), place]
         return (facts + job.remarks.map { "[\($0)]" }).joined(separator: "  ")
     }
 }
@@ -55,10 +55,10 @@ extension Job {
 /// A job in a terminal.
 extension Job {
     /// Returns a row with its file, and rows with its remarks.
-    fileprivate func rows(on board: JobBoard, _ width: Int) -> [String] {
+    fileprivate func rows(on table: JobTable, _ width: Int) -> [String] {
         let name = destination.split(separator: "/").last.map(String.init) ?? destination
         let shown =
-            switch state(on: board) {
+            switch state(on: table) {
             // A process takes several at a time.
             case .running: receivedBytes == 0 && totalBytes == nil ? "queued" : "running"
             case .waiting, .paused: "stopped"
@@ -123,22 +123,22 @@ extension EndingCommand {
         var running = 0
         let word = Self.end?.rawValue ?? "forgotten"
         try await context.withStore(storeOptions) { store in
-            let board = try await store.openJobs()
+            let table = try await store.jobTable()
             var chosen: [Job] = []
             if all {
-                try await board.forEach { if $0.state.isEnded == (Self.end == nil) { chosen.append($0) } }
+                try await table.forEach { if $0.state.isEnded == (Self.end == nil) { chosen.append($0) } }
             } else {
-                chosen = try await JobSelection(jobs.names).jobs(on: board, context)
+                chosen = try await JobSelection(jobs.names).jobs(on: table, context)
             }
             for job in chosen {
                 let name = Redaction.key(job.url)
                 let place = "\(name) (\(Printable.escaped(job.destination)))"
-                if case .busy = try await board.claim([job.id], again: true).first {
+                if case .busy = try await table.claim([job.id], again: true).first {
                     running += 1
                     context.say("resumectl: \(place): is running in another process; stop that process first")
                     continue
                 }
-                defer { board.release(job.id) }
+                defer { table.release(job.id) }
                 guard Self.end == nil || ![.done, Self.end].contains(job.state) else {
                     context.say("\(place): is \(job.state.rawValue), so there is nothing to do")
                     continue
@@ -148,9 +148,9 @@ extension EndingCommand {
                     continue
                 }
                 if let end = Self.end {
-                    try await board.set([job.id], to: end)
+                    try await table.set([job.id], to: end)
                 } else {
-                    try await board.forget([job.id])
+                    try await table.forget([job.id])
                 }
                 // The key may be abbreviated.
                 let purge = "'resumectl purge \(ShellWord.quoted(name == job.key ? name : job.destination))'"

@@ -24,9 +24,9 @@ struct SetCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         // Only in a store. Jobs are counted first: with the new limit, one may end at once.
         let running = try await context.withStore(storeOptions) { store in
-            let board = try await store.openJobs()
+            let table = try await store.jobTable()
             var running = 0
-            try await board.forEach(onlyLeft: true) { if board.isRunning($0.id) { running += 1 } }
+            try await table.forEach(onlyLeft: true) { if table.isRunning($0.id) { running += 1 } }
             if let limitRate { try Self.write(limitRate, as: .each, in: store.path) }
             if let totalRate { try Self.write(totalRate, as: .total, in: store.path) }
             return running

@@ -31,6 +31,7 @@ struct DownloadObserver: Sendable {
     /// - Parameters:
     ///   - transport: The HTTP client.
     ///   - onEvent: Called with each event.
+    ///   - isolation: Where it runs: without it, each step would change the executor.
     ///   - download: Performs the download with the given transport and event handler.
     /// - Returns: The result of `download`.
     /// - Throws: The errors of `download`.

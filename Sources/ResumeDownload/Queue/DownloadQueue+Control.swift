@@ -116,7 +116,7 @@ extension DownloadQueue {
     private func noteEvictions() async {
         // A write of rows may be waiting for another process. Then the report uses the previous values.
         for _ in 0..<25 where isSettling { try? await Task.sleep(for: .milliseconds(10)) }
-        guard !isReleased, !isSettling, let found = try? await downloader.store.evictedBytes(in: lease) else { return }
+        guard !isReleased, !isSettling, let found = try? await table.evictedBytes() else { return }
         evicted = found
     }
 
@@ -153,11 +153,11 @@ extension DownloadQueue {
     public func close() async {
         step { $0.close() }
         lastIdle += 1
-        // Not cancellable: the lease is held until the last row is written.
+        // Not cancellable: the queue is held until the last row is written.
         await untilIdle(lastIdle, isCancellable: false)
         guard !isReleased else { return }
         isReleased = true
-        lease.release()
+        table.close()
     }
 
     private func stepIfOpen(_ body: (inout QueueState) -> [QueueState.Action]) {

@@ -58,7 +58,7 @@ extension DownloadQueue {
         let removed = removals
         let delivered = changes.map { live[$0.row.key]?.deliveries[$0.delivery]?.rowsDelivered }
         do {
-            let ids = try await downloader.store.record(changes.map(\.row), removing: removed, in: lease)
+            let ids = try await table.record(changes.map(\.row), removing: removed)
             removals.subtract(removed)
             for (((delivery, row), id), delivered) in zip(zip(changes, ids), delivered) {
                 if delivered == nil || live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered {

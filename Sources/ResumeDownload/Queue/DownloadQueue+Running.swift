@@ -96,7 +96,7 @@ extension DownloadQueue {
 
     /// Returns and clears the number of bytes that the collector removed of a download that is about to run.
     private func takeEvictedBytes(of key: String) async -> Int64 {
-        let bytes = (try? await downloader.store.takeEvictedBytes(of: key, in: lease)) ?? 0
+        let bytes = (try? await table.takeEvictedBytes(of: key)) ?? 0
         evicted[key] = nil
         if bytes > 0 { live[key]?.listeners.reset() }
         return bytes

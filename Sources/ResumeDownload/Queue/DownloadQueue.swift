@@ -87,7 +87,7 @@ public actor DownloadQueue {
 
     let downloader: Downloader
     let configuration: Configuration
-    let lease: QueueLease
+    let table: JobTable
     let limiter: RateLimiter
     var state: QueueState
     var live: [String: Live] = [:]
@@ -111,7 +111,7 @@ public actor DownloadQueue {
     var left: [RestoredDownload] = []
     /// The bytes that the collector removed since the last run, by key, as far as known.
     var evicted: [String: Int64] = [:]
-    /// Whether the lease has been released.
+    /// Whether the queue is open to others.
     var isReleased = false
     private var lastCaller: QueueState.Caller = 0
 
@@ -127,17 +127,17 @@ public actor DownloadQueue {
     public static func open(
         _ downloader: Downloader, configuration: Configuration = Configuration()
     ) async throws -> DownloadQueue {
-        let lease = try await downloader.store.leaseQueue(named: configuration.name)
-        let left = try await downloader.store.queued(in: lease)
-        return DownloadQueue(downloader, configuration, lease, left)
+        let table = try await downloader.store.jobTable(named: configuration.name, isShared: false)
+        let left = try await table.queued()
+        return DownloadQueue(downloader, configuration, table, left)
     }
 
     private init(
-        _ downloader: Downloader, _ configuration: Configuration, _ lease: QueueLease, _ left: [Job]
+        _ downloader: Downloader, _ configuration: Configuration, _ table: JobTable, _ left: [Job]
     ) {
         self.downloader = downloader
         self.configuration = configuration
-        self.lease = lease
+        self.table = table
         limiter = RateLimiter(bytesPerSecond: configuration.rateLimit)
         var state = QueueState(order: configuration.order, maximumRunning: configuration.maximumRunning)
         (live, self.left) = Self.restore(left, into: &state)

@@ -11,25 +11,25 @@ extension Downloader {
         _ request: DownloadRequest, _ download: (DownloadRequest) async throws -> DownloadResult
     ) async throws -> DownloadResult {
         guard request.ifExists == .revalidate else { return try await download(request) }
-        let board = try await store.openJobs(named: Self.queueName)
+        let table = try await store.jobTable(named: Self.queueName)
         var listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
         listing.isDone = true
         // Only what the file is compared by: header fields may contain secrets.
         var terms = DownloadRequest(request.url, to: request.destination)
         terms.digest = request.digest
         terms.acceptEncoding = request.acceptEncoding
-        let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: terms, board.identityKey))
-        guard case .due(let id, _) = try await board.enlist([job], as: listing).first,
-            case .taken(let known) = try await board.claim([id], again: true).first
+        let job = try JobTerms.job(for: request, at: 0, terms: JobTerms.text(for: terms, table.identityKey))
+        guard case .due(let id, _) = try await table.enlist([job], as: listing).first,
+            case .taken(let known) = try await table.claim([id], again: true).first
         else {
             // Another task or process downloads the file.
             return try await download(request)
         }
-        defer { board.release(id) }
+        defer { table.release(id) }
         var request = request
         request.fulfils(id, unless: known.file.flatMap { $0.isInPlace(at: known.destination) ? $0 : nil })
         let result = try await download(request)
-        try? await board.pruneSometimes()
+        try? await table.pruneSometimes()
         return result
     }
 

@@ -31,7 +31,7 @@ extension JobTerms {
     }
 }
 
-extension JobBoard {
+extension JobTable {
     /// Records the job of a request, which replaces one with the same key and destination.
     ///
     /// - Parameters:

@@ -38,6 +38,24 @@ extension Connection {
         try first(Self.jobQuery, id, queue, body: Self.job)
     }
 
+    /// Returns jobs by their IDs, without those that cannot be read.
+    ///
+    /// - Parameters:
+    ///   - ids: The IDs.
+    ///   - range: The range that they are, if they follow one another.
+    ///   - queue: The queue.
+    /// - Returns: The jobs, by their IDs.
+    /// - Throws: `SQLiteError`.
+    borrowing func jobs(_ ids: [Int64], _ range: ClosedRange<Int64>?, in queue: Int64) throws -> [Int64: Job] {
+        let jobs =
+            if let range {
+                try self.jobs(in: queue, ids: range, onlyLeft: false, limit: .max).map(\.job)
+            } else {
+                try ids.map { try job($0, in: queue) }
+            }
+        return Dictionary(jobs.compactMap { $0.map { ($0.id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
     /// Returns the destination of a job that is left to do and has a key; nil if there is none.
     borrowing func destinationOfJob(for key: String) throws -> String? {
         try text("SELECT destination FROM queued WHERE key = ? AND list <> 0 AND ended IS NULL LIMIT 1", key)

@@ -147,7 +147,7 @@ package struct QueuedRow: Sendable {
     package init(id: Int64, rest: Reason? = nil) { (self.id, self.rest) = (id, rest) }
 }
 
-extension JobBoard {
+extension JobTable {
     /// What became of the attempt to take a job.
     package enum Claim: Sendable {
         /// It is locked by the caller.

@@ -2,45 +2,18 @@ package import ResumeFiles
 package import ResumeHTTP
 import ResumeSQLite
 
-/// The exclusive right to use a queue: a kernel lock, released with this object or when its process ends.
-package final class QueueLease: Sendable {
-    let id: Int64
-    private let locks: ByteLocks
-
-    fileprivate init(id: Int64, locks: ByteLocks) {
-        self.id = id
-        self.locks = locks
-    }
-
-    /// Releases the queue.
-    package func release() { locks.unlock(id) }
-}
-
 /// Indicates that a task waits for a download: after its delivery, the complete data is kept in the store for a copy.
 ///
 /// It ends when it is released.
 package typealias WaitingSign = ByteLocks
 
-extension DownloadStore {
-    /// Locks the queue with a name.
-    ///
-    /// - Throws: ``StoreError`` with `inUse` if a queue of that name is open in this process or another one.
-    package func leaseQueue(named name: String) async throws -> QueueLease {
-        let id = try await writeEntry { connection in try connection.queue(named: name) }
-        let locks = try lockFile(.queues)
-        guard try StoreError.wrapping({ try locks.tryLock(id) }) else {
-            throw StoreError(
-                .inUse, "the queue \(Printable.escaped(name)) is already open in this or another process",
-                advice: "Use that queue, or choose another name.")
-        }
-        return QueueLease(id: id, locks: locks)
-    }
-
+/// The queue of a program.
+extension JobTable {
     /// Returns the undelivered requests of a queue in the order in which they run, with the numbers of their stored
     /// bytes.
-    package func queued(in queue: QueueLease) async throws -> [Job] {
-        try await read { connection in
-            try connection.queued(in: queue.id).map { request in
+    package func queued() async throws -> [Job] {
+        try await store.read { [queue] connection in
+            try connection.queued(in: queue).map { request in
                 var request = request
                 let entry = try connection.entry(named: request.key)
                 request.receivedBytes = entry?.receivedBytes ?? 0
@@ -54,30 +27,70 @@ extension DownloadStore {
     ///
     /// - Returns: The row IDs, in the order of the requests.
     package func record(
-        _ requests: [Job], removing ids: some Sequence<Int64> & Sendable, in queue: QueueLease
+        _ requests: [Job], removing ids: some Sequence<Int64> & Sendable
     ) async throws -> [Int64] {
-        try await writeEntry { connection in
-            for id in ids { try connection.removeQueued(id, from: queue.id) }
-            return try requests.map { try connection.setQueued($0, in: queue.id) }
+        try await store.writeEntry { [queue] connection in
+            for id in ids { try connection.removeQueued(id, from: queue) }
+            return try requests.map { try connection.setQueued($0, in: queue) }
         }
     }
 
     /// Returns the number of bytes that the collector removed since the downloads of a queue last ran, by key.
     ///
     /// It completes even if the task is cancelled, since otherwise a report would say that the bytes are still stored.
-    package func evictedBytes(in queue: QueueLease) async throws -> [String: Int64] {
-        try await readToEnd { connection in try connection.evictedBytes(in: queue.id) }
+    package func evictedBytes() async throws -> [String: Int64] {
+        try await store.readToEnd { [queue] connection in try connection.evictedBytes(in: queue) }
     }
 
     /// Returns the number of bytes that the collector removed since a download last ran, and clears it.
-    package func takeEvictedBytes(of key: String, in queue: QueueLease) async throws -> Int64 {
+    package func takeEvictedBytes(of key: String) async throws -> Int64 {
         // Most downloads have lost nothing, and need no commit.
-        let bytes = try await read { connection in
-            try connection.integer("SELECT max(evicted) FROM queued WHERE queue = ? AND key = ?", queue.id, key)
+        let bytes = try await store.read { [queue] connection in
+            try connection.integer("SELECT max(evicted) FROM queued WHERE queue = ? AND key = ?", queue, key)
         }
         guard let bytes, bytes > 0 else { return 0 }
-        try await write { connection in try connection.forgetEviction(of: key, in: queue.id) }
+        try await store.write { [queue] connection in try connection.forgetEviction(of: key, in: queue) }
         return bytes
+    }
+}
+
+extension DownloadStore {
+    /// Records that the requested restart of some jobs has begun, so that the next run continues it.
+    package func recordRestart(of rows: [QueuedRow]) async throws {
+        // The terms are JSON; a quotation mark in one of their texts has a backslash before it.
+        let terms = """
+            replace(replace(replace(terms, '"restarts":true,', ''), ',"restarts":true', ''), '"restarts":true', '')
+            """
+        try await write { connection in
+            for row in rows { try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", row.id) }
+        }
+    }
+
+    /// Opens the table of a queue, by default that of the command line.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the queue, which is made if it does not exist.
+    ///   - isShared: Whether others may work on its jobs at the same time.
+    /// - Returns: The table.
+    /// - Throws: ``StoreError``; `inUse` if the queue is open, and one of the two does not share it.
+    package func jobTable(named name: String = JobTable.queueName, isShared: Bool = true) async throws -> JobTable {
+        let (known, last) = try await read { connection in
+            let known = try connection.queues().first { $0.name == name }?.id
+            return (known, try known.flatMap { try connection.lastList(in: $0) })
+        }
+        let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
+        let queues = try lockFile(.queues)
+        guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: !isShared) }) else {
+            let shown = Printable.escaped(name)
+            throw isShared
+                ? StoreError(
+                    .inUse, "a program has opened the queue \(shown) of this store",
+                    advice: "Choose another store, or another name for that queue.")
+                : StoreError(
+                    .inUse, "the queue \(shown) is already open in this or another process",
+                    advice: "Use that queue, or choose another name.")
+        }
+        return JobTable(store: self, queue: id, after: last ?? 0, queues: queues, jobs: try lockFile(.jobs))
     }
 
     /// Returns the number of bytes that the collector removed of a download, if that was the last event of the

@@ -3,18 +3,18 @@ package import ResumeHTTP
 import ResumeSQLite
 import Synchronization
 
-/// The jobs of the command line in a store, which several processes may work on.
+/// The jobs of one queue: that of the command line, which several processes may work on, or that of a program.
 ///
-/// They are the rows of a queue. Each job is locked by the process that runs it: the kernel lock ends with the process,
-/// so a row that says 'running' without a lock waits to be continued.
-package final class JobBoard: Sendable {
+/// A kernel lock holds the queue, and ends with this object or with the process. In a shared queue, each job is locked
+/// by the process that runs it, so a row that says 'running' without a lock waits to be continued.
+package final class JobTable: Sendable {
     /// The name of the queue of the command line.
     package static let queueName = "resumectl"
     /// How many finished jobs are kept, and for how long in milliseconds.
     private static let kept = (most: 100_000 as Int64, age: 30 * 86_400_000 as Int64)
 
-    private let store: DownloadStore
-    private let queue: Int64
+    let store: DownloadStore
+    let queue: Int64
     private let queues: ByteLocks
     private let jobs: ByteLocks
     /// The hashes of the destinations of this run, since others need no look-up for a clash; nil if not all are known.
@@ -22,7 +22,7 @@ package final class JobBoard: Sendable {
     /// The number of this run.
     package let list: Int64
 
-    fileprivate init(store: DownloadStore, queue: Int64, after last: Int64, queues: ByteLocks, jobs: ByteLocks) {
+    init(store: DownloadStore, queue: Int64, after last: Int64, queues: ByteLocks, jobs: ByteLocks) {
         self.store = store
         self.queue = queue
         self.queues = queues
@@ -32,6 +32,9 @@ package final class JobBoard: Sendable {
         let first = max(WallClock.milliseconds &* 1000, last)
         list = first + min(Int64.random(in: 1..<1000), .max - first)
     }
+
+    /// Lets others open the queue.
+    package func close() { queues.unlock(queue) }
 
     /// The key of the store's hashes.
     package var identityKey: HashKey { store.identityKey }
@@ -103,12 +106,16 @@ package final class JobBoard: Sendable {
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
     package func claim(_ ids: [Int64], again: Bool = false) async throws -> [Claim] {
-        let locked = try StoreError.wrapping { try lock(ids) }
+        // Most have IDs that follow one another.
+        let (first, last) = (ids.first ?? 0, ids.last ?? -1)
+        let isRange = first <= last && ids.enumerated().allSatisfy { first &+ Int64($0) == $1 }
+        let range = isRange ? first...last : nil
+        let locked = try StoreError.wrapping { try lock(ids, range) }
         do {
             // Read after they were locked, so that nobody else changes them.
-            let jobs = try await store.read { [queue] connection in try ids.map { try connection.job($0, in: queue) } }
-            return zip(zip(ids, locked), jobs).map { lock, job in
-                let (id, isLocked) = lock
+            let jobs = try await store.read { [queue] connection in try connection.jobs(ids, range, in: queue) }
+            return zip(ids, locked).map { id, isLocked in
+                let job = jobs[id]
                 guard isLocked else { return .busy(job) }
                 let claim = Self.claim(job, again: again)
                 if case .taken = claim {} else { release(id) }
@@ -121,11 +128,9 @@ package final class JobBoard: Sendable {
     }
 
     /// Locks jobs; returns whether each is locked by the caller.
-    private func lock(_ ids: [Int64]) throws -> [Bool] {
-        // Most have IDs that follow one another, and nobody else runs them. No length would mean the whole file.
-        let first = ids.first ?? 0
-        let isRange = !ids.isEmpty && ids.enumerated().allSatisfy { first &+ Int64($0) == $1 }
-        let areLocked = try isRange && jobs.tryLock(first, count: Int64(ids.count))
+    private func lock(_ ids: [Int64], _ range: ClosedRange<Int64>?) throws -> [Bool] {
+        // Nobody else runs most of them.
+        let areLocked = try range.map { try jobs.tryLock($0.lowerBound, count: Int64(ids.count)) } ?? false
         return try ids.map { try areLocked || jobs.tryLock($0) }
     }
 
@@ -216,36 +221,5 @@ package final class JobBoard: Sendable {
         while try await store.write({ [queue] connection in
             try connection.pruneJobs(in: queue, doneBefore: time, most: Self.kept.most, limit: limit)
         }) == limit {}
-    }
-}
-
-extension DownloadStore {
-    /// Records that the requested restart of some jobs has begun, so that the next run continues it.
-    package func recordRestart(of rows: [QueuedRow]) async throws {
-        // The terms are JSON; a quotation mark in one of their texts has a backslash before it.
-        let terms = """
-            replace(replace(replace(terms, '"restarts":true,', ''), ',"restarts":true', ''), '"restarts":true', '')
-            """
-        try await write { connection in
-            for row in rows { try connection.run("UPDATE queued SET terms = \(terms) WHERE id = ?", row.id) }
-        }
-    }
-
-    /// Opens the jobs of the command line, or those of another queue.
-    ///
-    /// - Throws: ``StoreError``; `inUse` if a program has opened a queue of this name.
-    package func openJobs(named name: String = JobBoard.queueName) async throws -> JobBoard {
-        let (known, last) = try await read { connection in
-            let known = try connection.queues().first { $0.name == name }?.id
-            return (known, try known.flatMap { try connection.lastList(in: $0) })
-        }
-        let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
-        let queues = try lockFile(.queues)
-        guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: false) }) else {
-            throw StoreError(
-                .inUse, "a program has opened the queue \(name) of this store",
-                advice: "Choose another store, or another name for that queue.")
-        }
-        return JobBoard(store: self, queue: id, after: last ?? 0, queues: queues, jobs: try lockFile(.jobs))
     }
 }
