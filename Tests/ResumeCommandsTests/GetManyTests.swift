@@ -27,7 +27,8 @@ struct GetManyTests {
             #expect(try home.names(in: "files") == ["a.bin", "b.bin", "c d.bin", "e.bin"])
             #expect(Self.content("/deep/er/b.bin").matches(try home.bytes("files/b.bin")))
             #expect(Self.content("/c%20d.bin").matches(try home.bytes("files/c d.bin")))
-            #expect(outcome.errors.split(separator: "\n").count == 4)
+            // A busy machine may add a line about a wait.
+            #expect(outcome.errors.split(separator: "\n").count { $0.contains(": done") } == 4, "\(outcome.errors)")
         }
     }
 
