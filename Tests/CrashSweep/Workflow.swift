@@ -96,7 +96,7 @@ extension Workflow {
             ServedFile(name: "\(name).bin", length: length + Int64(seed % 7) * 4099, seed: base + number)
         }
         let mebibyte: Int64 = 1 << 20
-        let three = (0..<3).map { file("part\($0)", mebibyte, 20 + UInt64($0)) }
+        let three = (0..<3).map { file("part\($0)", 5 * mebibyte / 4, 20 + UInt64($0)) }
         return [
             Workflow(name: "fresh", files: [file("fresh", 5 * mebibyte / 2, 1)]),
             Workflow(name: "large", files: [file("large", 6 * mebibyte, 2)], replacesFile: true),

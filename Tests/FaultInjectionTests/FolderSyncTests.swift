@@ -11,7 +11,7 @@ struct FolderSyncTests {
         "A failed sync is reported to all files it may affect, and their bytes stay", arguments: [1, 2])
     func failure(number: Int) async throws {
         // Too long to be delivered together with others.
-        let file = Resource(Content(length: 1_000_000, seed: 1), etag: "\"v1\"")
+        let file = Resource(Content(length: 1_500_000, seed: 1), etag: "\"v1\"")
         try await TemporaryFolder.with { folder in
             try FileManager.default.createDirectory(atPath: folder["out"], withIntermediateDirectories: true)
             try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
@@ -30,7 +30,7 @@ struct FolderSyncTests {
                 let failed = try await run
                 #expect(failed.status != 0)
                 let list = try await Shell.outcome(Resumectl.path, ["list", "--json"], environment: environment)
-                let held = list.output.split(separator: "\n").count { $0.contains("\"receivedBytes\":1000000") }
+                let held = list.output.split(separator: "\n").count { $0.contains("\"receivedBytes\":1500000") }
                 #expect(held >= 2, "\(list.output)\(failed.errors)")
                 let again = try await Shell.outcome(Resumectl.path, get, environment: environment)
                 #expect(again.status == 0, "\(again.errors)")
