@@ -100,7 +100,7 @@ struct StoppedTests {
     func writer(place: Place) async throws {
         try await TemporaryFolder.with { folder in
             let program = Resumectl(folder: folder)
-            let content = Content(length: 1_000_000, seed: 1)
+            let content = Content(length: 1_500_000, seed: 1)
             try await OriginServer.withServer(
                 handler: { request in
                     let resource = Resource(content, etag: "\"v1\"")

@@ -4,6 +4,7 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 import ResumeTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -105,6 +106,50 @@ struct ExistingFileTests {
             #expect(FileManager.default.contents(atPath: folder["out"]) == Data(FakeTransportTests.content))
         }
     }
+
+    #if DEBUG
+    /// What happens to a file before its delivery is recorded.
+    enum Tampering: Int, CaseIterable { case none, written, writtenInTime }
+
+    @Test(
+        "A digest is proved for the delivered bytes only: a file that is written to at once is fetched again",
+        arguments: [100_000, 2_000_000], Tampering.allCases)
+    func tampered(length: Int, tampering: Tampering) async throws {
+        await #expect(processExitsWith: .success) { [length = length as Int, number = tampering.rawValue as Int] in
+            let tampering = Tampering(rawValue: number)
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 11) }
+            let transport = FakeTransport(FakeResource(bytes))
+            for isOwn in [false, true] {
+                try await FakeTransportTests.with(transport) { downloader, folder in
+                    var request = try FakeTransportTests.request(folder)
+                    request.ifExists = .revalidate
+                    request.digest = HTTPDigest(.sha256, of: bytes)
+                    if isOwn { request.replacing = .own }
+                    let reads = Mutex(0)
+                    request.onCheck = { _, _ in reads.withLock { $0 += 1 } }
+                    // The second one is reached after the name was recorded in the store.
+                    KillPoint.arm(tampering == .writtenInTime ? .rowRemoved : .deliveryRenamed) {
+                        [out = folder["out"]] in
+                        guard tampering != Tampering.none, let file = FileHandle(forWritingAtPath: out) else { return }
+                        file.write(Data([0xFF]))
+                        try? file.close()
+                    }
+                    #expect(try await !downloader.download(request).isExisting)
+                    KillPoint.disarm()
+                    let isUntouched = tampering == Tampering.none
+                    do {
+                        #expect(try await downloader.download(request).isExisting == isUntouched, "\(length) \(number)")
+                        #expect(FileManager.default.contents(atPath: folder["out"]) == Data(bytes))
+                    } catch let error as StoreError {
+                        // What somebody has changed is not replaced.
+                        #expect(error.code == .destinationExists && isOwn && !isUntouched, "\(error)")
+                    }
+                    #expect(reads.withLock { $0 } == 0 || !isUntouched, "\(length) \(number)")
+                }
+            }
+        }
+    }
+    #endif
 
     @Test("What the store remembers for revalidation is no job that is left, and has no header fields")
     func remembered() async throws {

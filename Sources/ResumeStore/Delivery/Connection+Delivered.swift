@@ -65,6 +65,14 @@ extension Connection {
         try run(next, path, now, url, file.text)
     }
 
+    /// Records a later status of a delivered file, unless another delivery has been recorded since.
+    borrowing func renew(_ file: DeliveryText, with now: DeliveryText, of departure: Departure) throws {
+        try run("UPDATE delivered SET file = ? WHERE path = ? AND file = ?", now.text, departure.place, file.text)
+        for row in departure.rows {
+            try run("UPDATE queued SET file = ? WHERE id = ? AND file = ?", now.text, row.id, file.text)
+        }
+    }
+
     /// Records that a file is unchanged, and what is known of it now unless that is no news.
     package borrowing func renewDelivery(
         of file: DeliveredFile, at path: String, from url: String, isNews: Bool = true

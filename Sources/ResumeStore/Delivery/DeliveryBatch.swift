@@ -243,7 +243,10 @@ final class DeliveryBatch: Sendable {
                 try connection.record(
                     whole.map { file, announced in
                         // Its name has changed its status, and the proof of a digest is that of the status.
-                        (file.departure, file.departure.digest == nil ? announced : file.delivered)
+                        (
+                            file.departure,
+                            file.departure.digest == nil ? announced : announced?.renewed(with: file.delivered)
+                        )
                     })
             }
             KillPoint.reached(.rowRemoved)

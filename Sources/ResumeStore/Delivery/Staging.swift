@@ -14,12 +14,12 @@ struct Staging: Sendable {
 
     /// Gives the bytes their final name.
     ///
-    /// - Returns: The folder whose names must be synced.
-    func run() throws -> Folder {
+    /// - Returns: The folder whose names must be synced, and the file before it got its name; nil if it had it already.
+    func run() throws -> (Folder, FileStatus?) {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)
-        if !destination.replaces, try isDelivered(in: folder) { return folder }
+        if !destination.replaces, try isDelivered(in: folder) { return (folder, nil) }
         let mode = try destination.mode(in: folder)
         // A hard link needs no space, but not every file system supports it.
         let linked = copies ? nil : try link(as: staging, in: folder, mode)
@@ -44,7 +44,7 @@ struct Staging: Sendable {
         // If both are names of the same file, as after a crash at this point, rename does nothing and leaves the
         // temporary name.
         _ = try? folder.remove(staging)
-        return folder
+        return (folder, staged)
     }
 
     /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.

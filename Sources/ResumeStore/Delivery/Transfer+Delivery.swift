@@ -95,9 +95,11 @@ extension Transfer {
             }
             try disk.writeNow { try announce(staged, $0) }
         }
+        let staged: FileStatus?
         do {
             // Another disk may take long, or not answer.
-            let folder = try await Blocking.run { try staging.run() }
+            let folder: Folder
+            (folder, staged) = try await Blocking.run { try staging.run() }
             try await FolderSynchronizer.shared.synchronize(folder)
             KillPoint.reached(.deliverySynced)
         } catch {
@@ -111,25 +113,26 @@ extension Transfer {
             }
             throw StoreError(writingDestination: error)
         }
-        try leaveStore(departure, destination.status, isShared: isShared)
+        try leaveStore(departure, staged.map(departure.text), destination.status, isShared: isShared)
     }
 
     /// Removes the entry after its delivery, unless another task or process waits for it.
     ///
     /// - Parameters:
     ///   - departure: What is recorded.
+    ///   - staged: The file before it got its name; nil if it had it already, and for memory.
     ///   - status: The delivered file; nil for memory.
     ///   - isShared: Whether another task or process was waiting during the delivery.
     /// - Throws: ``StoreError``
     func leaveStore(
-        _ departure: Departure, _ status: @autoclosure () -> FileStatus?, isShared: Bool
+        _ departure: Departure, _ staged: DeliveryText?, _ status: @autoclosure () -> FileStatus?, isShared: Bool
     ) throws {
         let store = try store
         let entry = entry
         let name = key
         let requester = requester(for: entry.representation)
         let isStillShared = isShared && isAwaited
-        let file = departure.needsFile ? status().map(departure.text) : nil
+        let file = departure.needsFile ? status().map { departure.text($0).since(staged) } : nil
         let blobs = try store.writeNow { connection in
             try connection.record([(departure, file)])
             let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: store.folder)
@@ -139,13 +142,10 @@ extension Transfer {
         // The file is delivered; a blob that cannot be removed is left to the collector.
         try? store.removeBlobs(blobs)
         // That has changed the file's status, and its digest counts as proved only for the status in the record.
-        if departure.isRecorded, departure.digest != nil, var known = file?.file.stamp,
-            let now = status().map(departure.text)
-        {
-            known.changed = now.file.stamp.changed
-            // Unless somebody has written to it.
-            if known == now.file.stamp {
-                try? store.writeNow { try $0.renewDelivery(of: now.file, at: departure.place, from: departure.url) }
+        if let file, file.file.digest != nil {
+            let now = file.renewed(with: status().map(departure.text))
+            if now.file.stamp != file.file.stamp {
+                try? store.writeNow { try $0.renew(file, with: now, of: departure) }
             }
         }
         release()

@@ -53,6 +53,22 @@ struct DeliveryText: Sendable {
         self.file = file
         text = file.stored
     }
+
+    /// Returns the same, without its digest if more has changed since an earlier status than the time of the status:
+    /// somebody has written to the file, or its file system has times of its own.
+    func since(_ earlier: DeliveryText?) -> DeliveryText {
+        guard let earlier, earlier.renewed(with: self).file.stamp != file.stamp else { return self }
+        var file = file
+        file.digest = nil
+        return DeliveryText(file)
+    }
+
+    /// Returns the same with a later status, or this one if more has changed than the time of the status.
+    func renewed(with later: DeliveryText?) -> DeliveryText {
+        var stamp = file.stamp
+        stamp.changed = later?.file.stamp.changed
+        return later.flatMap { $0.file.stamp == stamp ? $0 : nil } ?? self
+    }
 }
 
 /// The file of a job as a text.

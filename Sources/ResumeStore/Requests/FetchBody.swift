@@ -22,6 +22,7 @@ final class FetchBody<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8>
             if !isOver { return part }
             if let failure { throw failure }
         }
+        try Task.checkCancellation()
         return try await parts.next(isolation: #isolation).map { Array($0) }
     }
 
@@ -81,7 +82,10 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         first = .success(response)
         guard let body = fetch.body(of: response.head, from: response.url, at: store.configuration.clock.now()),
             let file = await queue.perform({ SmallFile(of: key, for: body, in: store) })
-        else { return nil }
+        else {
+            try Task.checkCancellation()
+            return nil
+        }
         guard await receive(response.body, into: file, of: fetch) else { return nil }
         let answered = caller.answered(from: response.url, response.trust, store.identityKey)
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: caller.policy.digest)

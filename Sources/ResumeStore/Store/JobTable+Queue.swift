@@ -75,7 +75,7 @@ extension DownloadStore {
     /// - Throws: ``StoreError``; `inUse` if the queue is open, and one of the two does not share it.
     package func jobTable(named name: String = JobTable.queueName, isShared: Bool = true) async throws -> JobTable {
         let (known, last) = try await read { connection in
-            let known = try connection.queues().first { $0.name == name }?.id
+            let known = try connection.integer("SELECT id FROM queue WHERE name = ?", name)
             return (known, try known.flatMap { try connection.lastList(in: $0) })
         }
         let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }

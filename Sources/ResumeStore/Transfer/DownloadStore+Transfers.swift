@@ -47,8 +47,8 @@ extension DownloadStore {
         let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, identityKey))
         var keyLease = free?.lease
         for _ in 0..<Self.mostAttempts {
-            // The holder of a free key has received bytes, which are kept.
-            if keyLease == nil { try Task.checkCancellation() }
+            // With a free key, bytes may have been received, which are kept.
+            if free == nil { try Task.checkCancellation() }
             let lease: Lease
             let variant: Int
             do {

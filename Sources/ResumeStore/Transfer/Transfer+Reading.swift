@@ -60,7 +60,7 @@ extension Transfer {
             release(removing: true)
             return bytes
         }
-        try leaveStore(departure(to: nil), nil, isShared: isAwaited)
+        try leaveStore(departure(to: nil), nil, nil, isShared: isAwaited)
         return bytes
     }
 }
