@@ -42,7 +42,10 @@ extension TransportError {
                 "could not connect to \(authority) from \(Printable.escaped(place)), which is not an interface or address "
                     + "of this machine")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
-            self.init(.tls, Self.distrust(result, of: reception))
+            let number = unsafe Self.number(CURLINFO_SSL_VERIFYRESULT, handle)
+            self.init(.tls, Self.distrust(result, number, of: reception))
+            // Another authority does not help a certificate that is not valid yet, or has expired.
+            isUntrusted = result != CURLE_SSL_CACERT_BADFILE && number != 9 && number != 10
         case CURLE_SSL_CERTPROBLEM:
             self.init(.tls, "the certificate of this client, or its key, cannot be used")
         // With TLS 1.3 a server refuses the client's certificate after the handshake.
@@ -93,13 +96,13 @@ extension TransportError {
     }
 
     /// Says why a certificate is not trusted, by the numbers of X509_V_ERR in OpenSSL.
-    private static func distrust(_ result: CURLcode, of reception: Reception) -> String {
+    private static func distrust(_ result: CURLcode, _ number: Int, of reception: Reception) -> String {
         let start = "the certificate of \(reception.exchange.authority) is not trusted"
         let file = reception.settings.trustedCertificates.map { Printable.escaped($0) }
         guard result != CURLE_SSL_CACERT_BADFILE else {
             return "\(file ?? "the file that libcurl expects") holds no trusted certificate"
         }
-        switch unsafe number(CURLINFO_SSL_VERIFYRESULT, reception.handle) {
+        switch number {
         case 9: return "\(start): it is not valid yet"
         case 10: return "\(start): it has expired"
         case 18: return "\(start): it is self-signed"
@@ -111,7 +114,7 @@ extension TransportError {
         case 66, 67: return "\(start): a key in its chain is too short"
         case 68: return "\(start): its chain is signed with an outdated hash"
         case 23: return "\(start): it was revoked"
-        case let number: return "\(start) (OpenSSL's reason \(number))"
+        default: return "\(start) (OpenSSL's reason \(number))"
         }
     }
 

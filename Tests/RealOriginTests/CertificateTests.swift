@@ -240,6 +240,23 @@ struct CertificateTests {
         }
     }
 
+    @Test(
+        "Another authority is advised where that may help",
+        arguments: [
+            (TestCertificate("DNS:localhost", issuer: .unknown), true),
+            (TestCertificate("DNS:localhost", to: "20210101000000Z"), false), (TestCertificate("DNS:a.example"), false),
+        ])
+    func advice(certificate: TestCertificate, isAdvised: Bool) async throws {
+        try await Self.with(certificate) { nginx, trusted in
+            try await TemporaryFolder.with { folder in
+                let outcome = try await Resumectl(folder: folder).run(
+                    "get", "https://localhost:\(nginx.securePort)/file", "-o", folder["out"], "--cacert", trusted)
+                #expect(outcome.status == 1 && outcome.errors.contains("the certificate"), "\(outcome.errors)")
+                #expect(outcome.errors.contains("--cacert FILE trusts") == isAdvised, "\(outcome.errors)")
+            }
+        }
+    }
+
     @Test("A Host field that differs from the URL's host is refused over TLS")
     func otherHost() async throws {
         try await Self.with(TestCertificate("IP:127.0.0.1,DNS:a.example")) { nginx, trusted in

@@ -55,6 +55,7 @@ extension GetCommand {
             let named = (error as? StoreError)?.naming(destination: place, store: downloader?.store.path ?? "")
             failure = CommandFailure(named ?? error)
             let refused = error as? DownloadError
+            let facts = refused?.reason.facts ?? []
             if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {
                 failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
@@ -65,12 +66,11 @@ extension GetCommand {
                         : "Options for credentials are -u, -n, -H and --auth-command.")
             } else if refused?.status == 407 {
                 failure.add("The user and password of a proxy are in its URL.")
-            } else if refused?.reason.code.rawValue == "tls", failure.message.contains("is not trusted") {
-                let isTooOld = failure.message.contains("expired") || failure.message.contains("not valid")
-                if !isTooOld { failure.add("--cacert FILE trusts another authority, and -k any server.") }
-            } else if refused?.code == .unstable, failure.message.contains("cannot be validated") {
+            } else if facts.contains(.isUntrusted) {
+                failure.add("--cacert FILE trusts another authority, and -k any server.")
+            } else if refused?.code == .unstable, facts.contains(.lacksValidator) {
                 failure.add("--allow-unvalidated compares bytes and resumes.")
-            } else if refused?.reason.keepsPartialData == true, !writesToOutput {
+            } else if facts.contains(.isRefusal), !writesToOutput {
                 failure.message +=
                     " If more than the signature of the URL has changed, run 'resumectl resume "
                     + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."

@@ -72,7 +72,7 @@ struct CommandFailure: Error {
                 default: .tryAgain
                 }
             // Some reasons say it themselves.
-            let isKept = error.code == .refused && error.isResumable && !error.description.contains("kept")
+            let isKept = error.code == .refused && error.isResumable && !error.reason.facts.contains(.isKept)
             self.init(
                 status, error.description + (isKept ? "; the partial data is kept" : ""),
                 isResumable: error.isResumable)

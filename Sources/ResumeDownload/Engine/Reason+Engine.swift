@@ -76,16 +76,11 @@ extension Reason {
         Reason("not-permitted", "requests to \(url) are not permitted")
     }
 
-    private static let partialDataIsKept = "The partial data is kept."
-
-    /// Whether it is a refusal that leaves the received bytes for a request with other credentials or another URL.
-    package var keepsPartialData: Bool { text.contains(Self.partialDataIsKept) }
-
     static func forbidden(_ refusal: Reason) -> Reason {
         Reason(
-            code: refusal.code,
-            text: "\(refusal.clause). \(partialDataIsKept) "
-                + "To resume, run the download again with valid credentials or a fresh URL.")
+            refusal.code.rawValue,
+            "\(refusal.clause). The partial data is kept. "
+                + "To resume, run the download again with valid credentials or a fresh URL.", [.isKept, .isRefusal])
     }
 
     /// The last failure of a download that is not retried; `isPostponed` if it says until when the server asks to wait.
@@ -94,18 +89,20 @@ extension Reason {
             held > 0
             ? "the \(held) bytes received are kept. Run the download again \(isPostponed ? "then " : "")to resume it."
             : "run the download again \(isPostponed ? "then" : "later")."
-        return Reason(code: last.code, text: "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)")
+        return Reason(
+            last.code.rawValue, "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)",
+            held > 0 ? [.isKept] : [])
     }
 
     static func transport(_ error: TransportError) -> Reason {
-        Reason(error.code.rawValue, Printable.escaped(error.message))
+        Reason(error.code.rawValue, Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
     }
 
     static func certificateChanged(_ error: TransportError) -> Reason {
         Reason(
             "certificate-changed",
             "\(Printable.escaped(error.message)), and this server had a trusted one before; does the network want a login? "
-                + "What you have is kept")
+                + "What you have is kept", [.isKept])
     }
 
     static func rangeAnswerInvalid(_ error: TransportError) -> Reason {

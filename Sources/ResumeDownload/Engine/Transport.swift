@@ -177,6 +177,8 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     public var code: Code
     /// What happened, in one sentence.
     public var message: String
+    /// Whether the authority of a certificate is not trusted.
+    package var isUntrusted = false
 
     /// Makes an error.
     public init(_ code: Code, _ message: String) {

@@ -17,6 +17,20 @@ public struct Reason: Sendable, Hashable {
     public var code: Code
     /// The explanation, one or two sentences.
     public var text: String
+    /// What the text says, for whoever adds a sentence to it; nothing for a stored reason.
+    package var facts: Set<Fact> = []
+
+    /// What a text says besides the code.
+    package enum Fact: Sendable {
+        /// The received bytes are kept.
+        case isKept
+        /// The request was refused, but one with other credentials or another URL may not be.
+        case isRefusal
+        /// The server sends nothing that validates the received bytes.
+        case lacksValidator
+        /// The authority of a certificate is not trusted; the caller may trust it.
+        case isUntrusted
+    }
 
     /// Creates a reason.
     public init(code: Code, text: String) {
@@ -24,9 +38,16 @@ public struct Reason: Sendable, Hashable {
         self.text = text
     }
 
-    package init(_ code: String, _ text: String) {
+    package init(_ code: String, _ text: String, _ facts: Set<Fact> = []) {
         self.init(code: Code(rawValue: code), text: text)
+        self.facts = facts
     }
+
+    /// Compares the codes and texts.
+    public static func == (left: Reason, right: Reason) -> Bool { left.code == right.code && left.text == right.text }
+
+    /// Hashes the code.
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }
 
 extension Reason {
@@ -43,7 +64,8 @@ extension Reason: CustomStringConvertible {
 extension Reason {
     static let noValidator = Reason(
         "no-validator",
-        "the server sent neither a valid ETag nor a Last-Modified date, so the partial data cannot be validated")
+        "the server sent neither a valid ETag nor a Last-Modified date, so the partial data cannot be validated",
+        [.lacksValidator])
     static let weakEntityTag = Reason(
         "weak-entity-tag", "the server's ETag is weak and does not guarantee identical bytes")
     static let unquotedEntityTag = Reason(
@@ -52,7 +74,8 @@ extension Reason {
         "date-too-fresh",
         "Last-Modified was less than a second older than the response, so a later change could have the same date")
     static let dateUnusable = Reason(
-        "date-unusable", "Last-Modified or Date is missing or malformed, so the partial data cannot be validated")
+        "date-unusable", "Last-Modified or Date is missing or malformed, so the partial data cannot be validated",
+        [.lacksValidator])
     static let tooLittleHeld = Reason(
         "too-little-held", "the partial data is shorter than the part that would be downloaded again for comparison")
     static let notShared = Reason(
@@ -137,7 +160,7 @@ extension Reason {
     static let contentRangeInvalid = Reason(
         "content-range-invalid", "the response to a range request does not have exactly one valid Content-Range field")
     package static func unstable(_ last: Reason) -> Reason {
-        Reason("unstable", "gave up after too many restarts; last reason: \(last.text)")
+        Reason("unstable", "gave up after too many restarts; last reason: \(last.text)", last.facts)
     }
     package static let endedEarly = Reason("ended-early", "the response ended before all bytes were received")
     static let multipartAnswer = Reason(

@@ -81,14 +81,9 @@ extension DownloadStore {
         let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
         let queues = try lockFile(.queues)
         guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: !isShared) }) else {
-            let shown = Printable.escaped(name)
-            throw isShared
-                ? StoreError(
-                    .inUse, "a program has opened the queue \(shown) of this store",
-                    advice: "Choose another store, or another name for that queue.")
-                : StoreError(
-                    .inUse, "the queue \(shown) is already open in this or another process",
-                    advice: "Use that queue, or choose another name.")
+            throw StoreError(
+                .inUse, "the queue \(Printable.escaped(name)) is already open in this or another process",
+                advice: "Use that queue, or choose another name or another store.")
         }
         return JobTable(store: self, queue: id, after: last ?? 0, queues: queues, jobs: try lockFile(.jobs))
     }
