@@ -167,3 +167,18 @@ extension HTTPField.Name {
     /// `Repr-Digest` (RFC 9530, 3); optional only because names created from text are.
     static let reprDigest = HTTPField.Name("Repr-Digest")
 }
+
+extension EntityTag: CustomStringConvertible {
+    /// The tag as received; bytes outside ASCII are escaped if they are control characters.
+    package var description: String { Printable.escaped(rawValue) }
+}
+
+extension Validator: CustomStringConvertible {
+    /// The entity tag or the date.
+    package var description: String {
+        switch self {
+        case .entityTag(let tag): tag.description
+        case .lastModified(let date): Printable.escaped(date)
+        }
+    }
+}

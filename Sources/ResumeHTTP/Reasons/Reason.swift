@@ -253,18 +253,3 @@ extension Reason {
         "unsolicited-range", "the server sent a part although the whole file was requested")
     static let notAResource = Reason("not-the-file", "the response is not the file itself")
 }
-
-extension EntityTag: CustomStringConvertible {
-    /// The tag as received; bytes outside ASCII are escaped if they are control characters.
-    package var description: String { Printable.escaped(rawValue) }
-}
-
-extension Validator: CustomStringConvertible {
-    /// The entity tag or the date.
-    package var description: String {
-        switch self {
-        case .entityTag(let tag): tag.description
-        case .lastModified(let date): Printable.escaped(date)
-        }
-    }
-}
