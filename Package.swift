@@ -182,7 +182,7 @@ let package = Package(
         .executableTarget(
             name: "origin-server", dependencies: ["OriginServer"], path: "Tests/origin-server", swiftSettings: settings),
         .testTarget(
-            name: "OriginServerTests", dependencies: ["OriginServer"], swiftSettings: settings),
+            name: "OriginServerTests", dependencies: ["OriginServer", "TestSupport"], swiftSettings: settings),
         .target(
             name: "TestSupport", dependencies: ["ResumeHTTP", "ResumeStore", httpTypes], path: "Tests/TestSupport",
             swiftSettings: testSettings),

@@ -25,7 +25,7 @@ struct FolderSyncTests {
                 // The first sync, or the shared one, fails when all of them have their names, so that the others wait
                 // for it.
                 let names = { (try? Files.names(in: folder["out"]).count { !$0.hasPrefix(".") }) ?? 0 }
-                while names() < 6 { try await Task.sleep(for: .milliseconds(5)) }
+                try await wait { names() == 6 }
                 try Files.write([], to: folder["gate"])
                 let failed = try await run
                 #expect(failed.status != 0)

@@ -101,7 +101,7 @@ struct ShimTests {
         try await TemporaryFolder.with { folder in
             let gate = folder["gate"]
             async let outcome = Self.sh("echo one > a; ln a b", in: folder, rules: "link:hold=\(gate)")
-            while !Files.exists(gate + ".reached") { try await Task.sleep(for: .milliseconds(2)) }
+            try await wait { Files.exists(gate + ".reached") }
             #expect(try Files.names(in: folder["files"]) == ["a"])
             try Files.write([], to: gate)
             #expect(try await outcome.status == 0)

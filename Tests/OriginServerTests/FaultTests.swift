@@ -1,5 +1,6 @@
 import OriginServer
 import Synchronization
+import TestSupport
 import Testing
 
 /// Cuts, resets, stalls and slow bodies, as a client sees them.
@@ -8,13 +9,6 @@ struct FaultTests {
     private static let content = Content(length: 1_000_000, seed: 5)
     private static let endless = Content(length: 5 << 30, seed: 1)
     private static let resource = Resource(content, etag: "\"v1\"")
-
-    /// Waits until a condition holds, at most a minute.
-    private func eventually(_ condition: () -> Bool) async throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !condition(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(2)) }
-        return condition()
-    }
 
     @Test func cut() async throws {
         try await OriginServer.withServer(handler: { .file(Self.resource, for: $0, cutAfter: 123_457) }) { server in
@@ -59,7 +53,7 @@ struct FaultTests {
             let answer = try await RawClient.fetch(port: server.port)
             #expect(answer.received.isReset)
             #expect(answer.body == Self.content.bytes(in: 0..<100_000))
-            #expect(try await eventually { server.openConnections == 0 })
+            try await wait { server.openConnections == 0 }
         }
     }
 
@@ -86,7 +80,7 @@ struct FaultTests {
             try await client.send(RawClient.request())
             try await client.wait { $0.bodyCount == 3 }
             try await client.close()
-            #expect(try await eventually { server.openConnections == 0 })
+            try await wait { server.openConnections == 0 }
         }
     }
 
@@ -112,7 +106,7 @@ struct FaultTests {
             try await client.send(RawClient.request())
             #expect(server.openConnections == 1)
             try await client.close()
-            #expect(try await eventually { server.openConnections == 0 })
+            try await wait { server.openConnections == 0 }
             // The server had read the second request before it saw the end of the connection.
             #expect(client.now.bodyCount == 5000)
             #expect(server.bodyBytesSent == 5000)
@@ -124,7 +118,7 @@ struct FaultTests {
         let server = try await OriginServer.start { _ in Response([.hold]) }
         let client = try await RawClient.connect(to: server.port)
         try await client.send(RawClient.request())
-        #expect(try await eventually { server.requests.count == 1 })
+        try await wait { server.requests.count == 1 }
         try await server.stop()
         try await client.wait { $0.isEnded }
         #expect(server.openConnections == 0)
@@ -155,9 +149,9 @@ struct FaultTests {
         try await OriginServer.withServer(sendBufferSize: 65536, handler: handler) { server in
             let client = try await RawClient.connect(to: server.port, reads: false)
             try await client.send(RawClient.request())
-            #expect(try await eventually { server.bodyBytesSent > 0 })
+            try await wait { server.bodyBytesSent > 0 }
             try await client.close()
-            #expect(try await eventually { server.openConnections == 0 })
+            try await wait { server.openConnections == 0 }
             // Without a reader, no more was accepted than the buffers of the system hold.
             let sent = server.bodyBytesSent
             #expect(sent < 64 << 20)
@@ -176,7 +170,7 @@ struct FaultTests {
             let client = try await RawClient.connect(to: server.port)
             try await client.send(RawClient.request())
             try await client.wait { $0.bodyCount == 1000 }
-            #expect(try await eventually { gate.arrivals == 1 })
+            try await wait { gate.arrivals == 1 }
             #expect(server.bodyBytesSent == 1000)
             gate.open()
             try await client.wait { $0.bodyCount == 1_000_000 }
@@ -198,16 +192,16 @@ struct FaultTests {
         try await OriginServer.withServer(handler: handler) { server in
             let client = try await RawClient.connect(to: server.port, reads: false)
             try await client.send(RawClient.request("GET", "/slow"))
-            #expect(try await eventually { server.bodyBytesSent == 100_000 })
+            try await wait { server.bodyBytesSent == 100_000 }
             // Another connection is served completely in between.
             let second = try await RawClient.connect(to: server.port)
             try await second.send(RawClient.request("GET", "/other"))
             try await second.wait(forBytes: 100_000)
-            #expect(try await eventually { other.arrivals == 1 })
+            try await wait { other.arrivals == 1 }
             #expect(slow.arrivals == 0)
             client.read()
             try await client.wait(forBytes: 100_000)
-            #expect(try await eventually { slow.arrivals == 1 })
+            try await wait { slow.arrivals == 1 }
             for gate in [slow, other] { gate.open() }
             for client in [client, second] {
                 let received = try await client.wait { $0.isEnded }

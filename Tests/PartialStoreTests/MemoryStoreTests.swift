@@ -39,8 +39,7 @@ struct MemoryStoreTests {
         let memory = try await MemoryStore().open(try Self.url("a"), headerFields: [:], key: key)
         #expect(memory.key == "https://h/f?a=1")
         try await memory.close()
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             for (key, stored) in [(key, "https://h/f?a=1"), ("HTTPS://h/f?a=1#plain", "HTTPS://h/f?a=1#plain")] {
                 let transfer = try await store.open(try Self.url("a"), headerFields: [:], key: key)
                 #expect(transfer.key == stored)
@@ -50,7 +49,6 @@ struct MemoryStoreTests {
                 #expect(try await store.entries().map(\.key) == [stored])
                 try await transfer.close()
             }
-            await store.close()
         }
     }
 
@@ -175,7 +173,7 @@ struct MemoryStoreTests {
                 for _ in 0..<4 { group.addTask { try await visit.fetch { received.add($0) } } }
                 if let memory = visit.store as? MemoryStore {
                     let key = try visit.url.redacted
-                    while memory.waiterCount(key: key) < 4 { try await Task.sleep(for: .milliseconds(2)) }
+                    try await wait { memory.waiterCount(key: key) >= 4 }
                 }
                 try await first.close()
                 for try await bytes in group { #expect(bytes == file.bytes) }
@@ -200,7 +198,7 @@ struct MemoryStoreTests {
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         let waiting = Task { try await store.open(url, headerFields: [:]) }
-        while store.waiterCount(key: url.redacted) < 1 { try await Task.sleep(for: .milliseconds(2)) }
+        try await wait { store.waiterCount(key: url.redacted) >= 1 }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(store.waiterCount(key: url.redacted) == 0)

@@ -31,7 +31,7 @@ struct NukeResumableDownloadsTests {
         try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: 20_000, stall: true) }) { visit in
             let received = Counter()
             let task = Task { try await visit.fetch { received.add($0) } }
-            while received.value < 20_000 { try await Task.sleep(for: .milliseconds(2)) }
+            try await wait { received.value >= 20_000 }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             let held = try await visit.held()

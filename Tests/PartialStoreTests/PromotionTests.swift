@@ -248,19 +248,18 @@ struct PromotionTests {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let path = folder["store"]
-        let number = point.rawValue
         await #expect(processExitsWith: .signal(SIGKILL)) {
-            [path = path as String, number = number as Int, before = before as Int] in
-            try await PromotionTests.promote(in: path, after: before, dyingAt: number)
+            [path = path as String, point = point as KillPoint, before = before as Int] in
+            try await PromotionTests.promote(in: path, after: before, dyingAt: point)
         }
         try await Self.recover(folder, point, before: before)
     }
 
-    static func promote(in path: String, after before: Int, dyingAt number: Int) async throws {
+    static func promote(in path: String, after before: Int, dyingAt point: KillPoint) async throws {
         let memory = try await memory()
         let disk = try await DownloadStore.open(at: path)
         if before > 0 { try await leaveOld(before, in: disk) }
-        if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
+        KillPoint.arm(point)
         try await memory.promote(url, to: disk)
     }
 

@@ -21,10 +21,10 @@ struct DownloadQueueTests {
                     if case .progress(MediaOrigin.half, _) = event { break }
                 }
             }
-            try await bench.eventually("both ask") { await bench.item("a")?.callers == 2 }
+            try await bench.wait(for: "both ask") { await bench.item("a")?.callers == 2 }
             first.cancel()
             try await reader.value
-            try await bench.eventually("one has left") { await bench.item("a")?.callers == 1 }
+            try await bench.wait(for: "one has left") { await bench.item("a")?.callers == 1 }
             await bench.goOn("a")
             var last: DownloadEvent?
             for try await event in bench.queue.events(try bench.request("a")) { last = event }
@@ -106,7 +106,7 @@ struct DownloadQueueTests {
                 return isPausing.isSet
             }
             // One is paused for the forced one: the call waits.
-            try await bench.eventually("it waits") { await bench.queue.idleWaiters == 1 }
+            try await bench.wait(for: "it waits") { await bench.queue.idleWaiters == 1 }
             let waiting = await bench.names(.waiting)
             #expect(waiting == ["a"])
             isPausing.set()
@@ -172,7 +172,7 @@ struct DownloadQueueTests {
             var request = try bench.request("a")
             request.restarts = true
             try await bench.queue.add([request])
-            try await bench.eventually("a new start") { bench.requests(for: "a").count == 2 }
+            try await bench.wait(for: "a new start") { bench.requests(for: "a").count == 2 }
             try await bench.received("a", MediaOrigin.half)
             await bench.goOn("a")
             await bench.queue.waitUntilIdle()

@@ -117,7 +117,7 @@ struct MediaDownloadManagerTests {
             let a = try await bench.stall("a")
             let b = try await bench.stall("b")
             let again = try await bench.ask("a", isExclusive: true)
-            try await bench.eventually("b is paused") { await bench.names(.downloading) == ["a"] }
+            try await bench.wait(for: "b is paused") { await bench.names(.downloading) == ["a"] }
             #expect(bench.requests(for: "a").count == 1)
             for task in [a, b, again] { task.cancel() }
         }

@@ -55,7 +55,7 @@ extension QueueBench {
             defer { isDone.set() }
             return try await queue.download(request)
         }
-        try await eventually("it is asked for") { await callers() > before || isDone.isSet }
+        try await wait(for: "it is asked for") { await callers() > before || isDone.isSet }
         return task
     }
 
@@ -67,6 +67,6 @@ extension QueueBench {
             isDone.set()
         }
         defer { task.cancel() }
-        try await eventually("it ends") { isDone.isSet }
+        try await wait(for: "it ends") { isDone.isSet }
     }
 }

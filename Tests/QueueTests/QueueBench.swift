@@ -99,7 +99,7 @@ struct QueueBench {
             defer { isDone.set() }
             return try await queue.download(request, priority: priority, isExclusive: isExclusive, onEvent: onEvent)
         }
-        try await eventually("\(name) is asked for") {
+        try await wait(for: "\(name) is asked for") {
             await (item(name)?.callers ?? 0) > before || isDone.isSet
         }
         return task
@@ -147,19 +147,17 @@ struct QueueBench {
 
     /// Waits until the given number of bytes of a file is stored.
     func received(_ name: String, _ count: Int64) async throws {
-        try await eventually("\(count) bytes of \(name)") { await (item(name)?.receivedBytes ?? 0) >= count }
+        try await wait(for: "\(count) bytes of \(name)") { await (item(name)?.receivedBytes ?? 0) >= count }
     }
 
-    /// Waits until a condition holds.
-    func eventually(_ what: String, _ condition: () async -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(240)
-        repeat {
-            if await condition() { return }
-            try await Task.sleep(for: .milliseconds(5))
-        } while ContinuousClock.now < deadline
-        let report = await queue.report()
-        Issue.record("never: \(what)\n\(report)")
-        throw CancellationError()
+    /// Waits until a condition holds; otherwise the error has a report of the queue.
+    func wait(for what: String, _ condition: () async -> Bool) async throws {
+        do {
+            try await TestSupport.wait(for: what, within: .seconds(240), until: condition)
+        } catch {
+            Issue.record("\(error)\n\(await queue.report())")
+            throw error
+        }
     }
 
     /// Whether a file has all its bytes.

@@ -28,9 +28,9 @@ struct QueueCrashTests {
         }
     }
 
-    static func die(in path: String, at point: Int, destinations: [String]) async throws {
+    static func die(in path: String, at point: KillPoint, destinations: [String]) async throws {
         try await withQueue(in: path) { queue, server in
-            if let point = KillPoint(rawValue: point) { KillPoint.arm(point) }
+            KillPoint.arm(point)
             try await queue.add(
                 try destinations.map { file in
                     var request = DownloadRequest(try DownloadURL("\(server.baseURL)/a"), to: "\(path)/\(file)")
@@ -49,10 +49,10 @@ struct QueueCrashTests {
     func killed(at point: KillPoint, count: Int) async throws {
         try await TemporaryFolder.with { folder in
             let files = (1...count).map { "file\($0)" }
-            let (path, number) = (folder.path, point.rawValue)
+            let path = folder.path
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, number = number as Int, files = files as [String]] in
-                try await QueueCrashTests.die(in: path, at: number, destinations: files)
+                [path = path as String, point = point as KillPoint, files = files as [String]] in
+                try await QueueCrashTests.die(in: path, at: point, destinations: files)
             }
             try await Self.withQueue(in: folder.path) { queue, server in
                 let restored = await queue.restored

@@ -87,7 +87,7 @@ struct QueueDestinationTests {
                     gate.wait()
                 }
             }
-            try await bench.eventually("it has begun") { reached.isSet }
+            try await bench.wait(for: "it has begun") { reached.isSet }
             let second = try await bench.ask("a", to: "2")
             #expect(await bench.queue.hasAnnouncedWaiting(for: bench.key("a")))
             second.cancel()

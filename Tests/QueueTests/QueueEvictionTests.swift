@@ -20,7 +20,7 @@ struct QueueEvictionTests {
             try await bench.queue.add(try names.map { try bench.request($0) })
             for name in names { try await bench.received(name, held) }
             for name in names { await bench.queue.pause(bench.key(name)) }
-            try await bench.eventually("all have stopped") {
+            try await bench.wait(for: "all have stopped") {
                 (try? await bench.store.entries().contains(where: \.isInUse)) == false
             }
             let other = try await bench.store.open(try DownloadURL(bench.key("other")), headerFields: [:])
@@ -91,12 +91,12 @@ struct QueueEvictionTests {
             let (queue, key) = (bench.queue, bench.key("a"))
             bench.origin["a"] = .stalled(after: MediaOrigin.half)
             await queue.resume(key)
-            try await bench.eventually("one half came again") {
+            try await bench.wait(for: "one half came again") {
                 await bench.item("a")?.receivedBytes == MediaOrigin.half
             }
             #expect(await bench.item("a")?.evictedBytes == 0)
             await queue.pause(key)
-            try await bench.eventually("it has stopped") { await bench.item("a")?.state == .paused }
+            try await bench.wait(for: "it has stopped") { await bench.item("a")?.state == .paused }
             #expect(await bench.item("a")?.evictedBytes == 0)
             #expect(await bench.item("a")?.receivedBytes == MediaOrigin.half)
             #expect(await bench.item("b")?.evictedBytes == Self.held)

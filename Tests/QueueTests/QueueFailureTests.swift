@@ -50,7 +50,7 @@ struct QueueFailureTests {
                 return request
             }
             let first = try await bench.ask(requests[0])
-            try await bench.eventually("it was asked for") { !bench.server.requests.isEmpty }
+            try await bench.wait(for: "it was asked for") { !bench.server.requests.isEmpty }
             let second = try await bench.ask(requests[1])
             isJoined.set()
             #expect((await failure(of: first) as? DownloadError)?.status == 403)
@@ -109,7 +109,7 @@ struct QueueFailureTests {
                 gate.wait()
             }
             let second = try await bench.ask("a", to: "2")
-            try await bench.eventually("its run cannot end") { reached.isSet }
+            try await bench.wait(for: "its run cannot end") { reached.isSet }
             let (queue, key) = (bench.queue, bench.key("a"))
             let cancelling = Task { await queue.cancel(key, .discardingPartial) }
             for task in [first, second] { #expect((await failure(of: task) as? DownloadError)?.code == .cancelled) }
@@ -179,10 +179,10 @@ struct QueueFailureTests {
                 await queue.waitUntilIdle()
                 isDone.set()
             }
-            try await bench.eventually("it waits") { await bench.queue.idleWaiters == 1 }
+            try await bench.wait(for: "it waits") { await bench.queue.idleWaiters == 1 }
             #expect(!isDone.isSet)
             task.cancel()
-            try await bench.eventually("it has ended") { isDone.isSet }
+            try await bench.wait(for: "it has ended") { isDone.isSet }
             a.cancel()
         }
     }
@@ -244,8 +244,8 @@ struct QueueFailureTests {
             try other.execute("BEGIN IMMEDIATE")
             let request = try bench.request("a")
             let adding = Task { try await queue.add([request]) }
-            try await bench.eventually("a is known") { await bench.item("a") != nil }
-            try await bench.eventually("a is being recorded") { await queue.isRecording }
+            try await bench.wait(for: "a is known") { await bench.item("a") != nil }
+            try await bench.wait(for: "a is being recorded") { await queue.isRecording }
             if isCancelled { await queue.cancel(key) } else { await queue.pause(key) }
             try other.execute("COMMIT")
             try await adding.value

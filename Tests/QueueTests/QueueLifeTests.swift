@@ -16,7 +16,7 @@ struct QueueLifeTests {
         try await QueueBench.with { bench in
             let window = Window()
             let first = try await bench.ask("a") { window.note($0) }
-            try await bench.eventually("it is about to be delivered") { window.isReached }
+            try await bench.wait(for: "it is about to be delivered") { window.isReached }
             await bench.queue.cancel(bench.key("a"))
             let second = try await bench.ask(bench.wrong("a"))
             window.open()
@@ -30,7 +30,7 @@ struct QueueLifeTests {
         try await QueueBench.with { bench in
             let window = Window()
             let first = try await bench.ask("a") { window.note($0) }
-            try await bench.eventually("it is about to be delivered") { window.isReached }
+            try await bench.wait(for: "it is about to be delivered") { window.isReached }
             first.cancel()
             #expect(await failure(of: first) is CancellationError)
             try await bench.queue.add([])
@@ -109,11 +109,11 @@ struct QueueLifeTests {
             let (b, a) = (try bench.request("b"), try bench.request("a"))
             let queue = bench.queue
             let tasks = [Task { try await queue.add([b]) }]
-            try await bench.eventually("b is known") { await bench.item("b") != nil }
-            try await bench.eventually("b is being recorded") { await queue.isRecording }
+            try await bench.wait(for: "b is known") { await bench.item("b") != nil }
+            try await bench.wait(for: "b is being recorded") { await queue.isRecording }
             await queue.cancel(bench.key("a"))
             let last = Task { try await queue.add([a]) }
-            try await bench.eventually("a is known") { await bench.item("a")?.state == .waiting }
+            try await bench.wait(for: "a is known") { await bench.item("a")?.state == .waiting }
             try other.execute("COMMIT")
             for task in tasks + [last] { try await task.value }
             await queue.resumeAll()

@@ -10,7 +10,7 @@ import Testing
 struct QueueReasonTests {
     /// The first event of a file after its start, which may still be to come.
     private static func second(_ name: String, _ bench: QueueBench) async throws -> Event {
-        try await bench.eventually("\(name) has stopped") {
+        try await bench.wait(for: "\(name) has stopped") {
             (try? await bench.store.events(for: bench.key(name)).count) ?? 0 > 1
         }
         return try #require(try await bench.store.events(for: bench.key(name)).dropFirst().first)

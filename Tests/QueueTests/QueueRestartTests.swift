@@ -167,7 +167,7 @@ struct QueueRestartTests {
             let second = Task {
                 try await other.download(request) { if $0 == .waiting { waits.set() } }
             }
-            try await bench.eventually("the second waits") { waits.isSet }
+            try await bench.wait(for: "the second waits") { waits.isSet }
             // Before the cancellation, since the second one continues at once.
             bench.origin.release()
             first.cancel()

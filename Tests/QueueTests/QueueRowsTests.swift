@@ -94,7 +94,7 @@ struct QueueRowsTests {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
             await bench.queue.pause(bench.key("a"))
-            try await bench.eventually("it has stopped") {
+            try await bench.wait(for: "it has stopped") {
                 (try? await bench.store.entries().first?.isInUse) == false
             }
             _ = try await bench.store.purge { _ in true }

@@ -64,7 +64,7 @@ struct QueueSameFileTests {
                 gate.wait()
             }
         }
-        try await bench.eventually("it has begun") { reached.isSet }
+        try await bench.wait(for: "it has begun") { reached.isSet }
         return (first, gate)
     }
 
@@ -83,7 +83,7 @@ struct QueueSameFileTests {
             #expect(bench.requests(for: "a").map { $0.byteRange?.first } == second.asked)
             #expect(try bench.isWhole("a"))
             // The row of a request that failed is removed after its caller was told.
-            try await bench.eventually("its row is removed") { (try? bench.rows().isEmpty) == true }
+            try await bench.wait(for: "its row is removed") { (try? bench.rows().isEmpty) == true }
             let held = try await bench.store.entries().map(\.key)
             // Data that the second one did not take is kept for the next.
             #expect(held == (second.code == nil ? [] : [bench.key("a")]))
@@ -100,7 +100,7 @@ struct QueueSameFileTests {
             try await bench.queue.add([])
             gate.signal()
             _ = try await first.value
-            try await bench.eventually("it runs again") { bench.requests(for: "a").count == 2 }
+            try await bench.wait(for: "it runs again") { bench.requests(for: "a").count == 2 }
             try await bench.queue.add([])
             #expect(try bench.states() == ["a running"])
             await bench.goOn("a")

@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// The statuses that `get` ends with, but for usage.
@@ -127,7 +128,7 @@ struct ExitStatusTests {
             let handler: @Sendable (OriginRequest) -> Response = { _ in Response([.hold]) }
             let outcome = try await OriginServer.withServer(handler: handler) { server async throws in
                 let download = Task { await home.run(["get", server.url(), "-o", home["out.bin"]] + json) }
-                #expect(try await eventually { server.requests.count == 1 })
+                try await wait { server.requests.count == 1 }
                 download.cancel()
                 return await download.value
             }

@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// `get` with several URLs, from the command line and from a file.
@@ -319,7 +320,7 @@ struct GetManyTests {
         try await OriginServer.withServer(handler: { _ in Response([.hold]) }) { server async throws in
             let urls = (1...5).map { server.url("/\($0).bin") }
             let download = Task { await home.run(["get", "--directory", home.path, "-j", "2"] + urls) }
-            #expect(try await eventually { server.requests.count == 2 })
+            try await wait { server.requests.count == 2 }
             // Nobody gets an answer, so nobody makes room for a third. The interruption ends all five.
             download.cancel()
             #expect(await download.value.status == .interrupted)

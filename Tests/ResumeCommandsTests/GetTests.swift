@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// `get`: a fresh download, one that goes on, and one that starts over.
@@ -173,12 +174,12 @@ struct GetTests {
             // The gate may stay closed for long on a busy machine, which is no stall.
             let get = ["get", server.url(), "--stall-timeout", "1h", "--output"]
             let first = Task { await home.run(get + [home["a.bin"]]) }
-            #expect(try await eventually { server.bodyBytesSent > 0 })
+            try await wait { server.bodyBytesSent > 0 }
             #expect(!isAwaited())
             let second = Task { await home.run(get + [home["b.bin"]]) }
             // The first one does not end before the second one waits: it says so before it holds the lock that shows it.
-            #expect(try await eventually { home.transcriptSoFar.contains("waiting for another download") })
-            #expect(try await eventually { isAwaited() })
+            try await wait { home.transcriptSoFar.contains("waiting for another download") }
+            try await wait { isAwaited() }
             rest.open()
             #expect(await first.value.status == .success)
             #expect(await second.value.status == .success)

@@ -206,15 +206,3 @@ private final class Recorder: Sendable {
     var text: String { state.withLock { $0 } }
     func append(_ text: String) { state.withLock { $0 += text } }
 }
-
-/// Waits until something is so, at most three minutes: what a busy machine does late is not to fail.
-///
-/// - Returns: Whether it is.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(180)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    return try await condition()
-}

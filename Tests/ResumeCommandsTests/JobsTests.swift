@@ -2,6 +2,7 @@ import Foundation
 import OriginServer
 import ResumeCommands
 import Synchronization
+import TestSupport
 import Testing
 
 /// Downloads that the store remembers: `resume`, `jobs`, `cancel`, `forget`, and lists that are run again.
@@ -505,10 +506,10 @@ struct JobsTests {
         } _: { server async throws in
             let get = try list(server, (0..<40).map { "/\($0).bin" })
             async let first = home.run(get)
-            #expect(try await eventually { server.requests.count == 4 })
+            try await wait { server.requests.count == 4 }
             async let second = home.run(get)
             async let third = home.run("resume")
-            #expect(try await eventually { server.requests.count == 12 })
+            try await wait { server.requests.count == 12 }
             let ended = await home.run("cancel", server.url("/0.bin"))
             #expect(ended.status == .refused && ended.errors.contains("is running in another process"))
             gate.open()

@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// Which events `log` prints.
@@ -44,9 +45,9 @@ struct LogTests {
     func follow(isThere: Bool) async throws {
         if isThere { try await leaveSixty() }
         let task = Task { await home.run("log", "--follow", "-n", "1", "--json") }
-        if isThere { #expect(try await eventually { home.transcriptSoFar.contains("\"bytes\":60,") }) }
+        if isThere { try await wait { home.transcriptSoFar.contains("\"bytes\":60,") } }
         try await home.leavePartial(options: ["--key", "b"])
-        #expect(try await eventually { home.transcriptSoFar.contains("\"key\":\"b\",\"kind\":\"interrupted\"") })
+        try await wait { home.transcriptSoFar.contains("\"key\":\"b\",\"kind\":\"interrupted\"") }
         task.cancel()
         let outcome = await task.value
         #expect(outcome.status == .interrupted)

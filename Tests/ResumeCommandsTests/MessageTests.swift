@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeCommands
 import ResumeHTTP
+import TestSupport
 import Testing
 
 /// What messages promise, and the commands that they suggest.
@@ -61,7 +62,7 @@ struct MessageTests {
         try await OriginServer.withServer(handler: handler) { server async throws in
             let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
             let task = Task { await home.run(get) }
-            #expect(try await eventually { try await home.held(server.url()) == Sample.cut })
+            try await wait { try await home.held(server.url()) == Sample.cut }
             task.cancel()
             let message = "With --allow-unvalidated, it compares bytes and resumes."
             #expect(await task.value.errors.contains(message))
@@ -80,7 +81,7 @@ struct MessageTests {
         try await OriginServer.withServer(handler: handler) { server async throws in
             let urls = ["/a", "/b", "/c"].map { server.url($0) }
             let task = Task { await home.run(["get", "-j", "1", "-P", home.path, "--stall-timeout", "1h"] + urls) }
-            #expect(try await eventually { server.requests.count == 1 })
+            try await wait { server.requests.count == 1 }
             task.cancel()
             let outcome = await task.value
             #expect(outcome.status == .interrupted && !outcome.errors.contains("4 of 3"), "\(outcome.errors)")
@@ -95,7 +96,7 @@ struct MessageTests {
         try await OriginServer.withServer(handler: handler) { server async throws in
             let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
             let first = Task { await home.run(get) }
-            #expect(try await eventually { server.requests.count == 1 })
+            try await wait { server.requests.count == 1 }
             let second = await home.run(get + ["--max-time", "1"])
             #expect(second.status == .tryAgain && second.errors.contains("waiting for files that another process"))
             #expect(second.errors.contains("not complete after 1s (--max-time)"), "\(second.errors)")

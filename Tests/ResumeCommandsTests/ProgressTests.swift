@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// The progress in a terminal, and which messages are printed.
@@ -29,8 +30,7 @@ struct ProgressTests {
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
             #expect(outcome.status == .tryAgain)
             let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: 100) }
-            #expect(
-                try await eventually { home.transcriptSoFar.contains(" KiB of 293.0 KiB") }, "\(home.transcriptSoFar)")
+            try await wait(for: home.transcriptSoFar) { home.transcriptSoFar.contains(" KiB of 293.0 KiB") }
             gate.open()
             let second = await get.value
             #expect(second.status == .success)
@@ -56,7 +56,7 @@ struct ProgressTests {
         try await OriginServer.withServer(handler: handler) { server async throws in
             let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: width) }
             let isDrawn = width < 2
-            #expect(try await eventually { isDrawn || home.transcriptSoFar.contains("\u{1B}[") })
+            try await wait { isDrawn || home.transcriptSoFar.contains("\u{1B}[") }
             gate.open()
             let outcome = await get.value
             #expect(outcome.status == .success)
@@ -80,7 +80,7 @@ struct ProgressTests {
             let urls = (1...4).map { server.url("/\($0).bin") }
             let get = Task { await home.run(["get", "-P", home.path, "-j", "1"] + urls, width: 120) }
             let text = "2 of 4 files  732.4 KiB of at least 878.9 KiB"
-            #expect(try await eventually { home.transcriptSoFar.contains(text) }, "\(home.transcriptSoFar)")
+            try await wait(for: home.transcriptSoFar) { home.transcriptSoFar.contains(text) }
             gate.open()
             let outcome = await get.value
             #expect(outcome.status == .success)
@@ -88,7 +88,7 @@ struct ProgressTests {
             #expect(lines.contains { $0.hasPrefix("3.bin ") && $0.contains("50%  146.5 KiB of 293.0 KiB") }, "\(lines)")
             #expect(lines.contains { $0.hasSuffix("1 waiting for a slot") }, "\(lines)")
             #expect(
-                outcome.errors.contains(/(\n|J)4 of 4 files, 1\.1 MiB received in \d+s, [0-9.]+ [KM]?i?B\/s\n\e\[J$/))
+                outcome.errors.contains(/(\n|J)4 of 4 files, 1\.1 MiB received in \S+, [0-9.]+ [KM]?i?B\/s\n\e\[J$/))
             for number in 1...4 { #expect(outcome.message.contains("/\(number).bin: done, 293.0 KiB ")) }
         }
     }

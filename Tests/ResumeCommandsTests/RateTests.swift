@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// Limits that depend on the time of day, that are changed while downloads run, and connections for each host.
@@ -49,7 +50,7 @@ struct RateTests {
             // It would take a quarter of an hour.
             let get = ["get", server.url(), "-o", home["out"], "--\(name)", "3k", "--stall-timeout", "1h"]
             let slow = Task { await home.run(get) }
-            #expect(try await eventually { home.has("store/store.sqlite") && server.requests.count == 1 })
+            try await wait { home.has("store/store.sqlite") && server.requests.count == 1 }
             let set = await home.run("set", "--\(name)", "100M")
             let what = name == "total-rate" ? "all downloads of a process together" : "each download"
             #expect(set.status == .success)
@@ -75,7 +76,7 @@ struct RateTests {
             server async throws in
             let get = ["get", server.url(), "-o", home["out"], "--total-rate", "3k", "--max-time", "5"]
             let slow = Task { await home.run(get) }
-            #expect(try await eventually { home.has("store/store.sqlite") && server.requests.count == 1 })
+            try await wait { home.has("store/store.sqlite") && server.requests.count == 1 }
             #expect(await home.run("set", "--limit-rate", "none").status == .success)
             #expect(await slow.value.status == .tryAgain)
         }
@@ -93,7 +94,7 @@ struct RateTests {
                 "get", server.url(), "-o", home["out"], "--total-rate", "3k", "--limit-rate", "3k", "--max-time", "120",
             ]
             let slow = Task { await home.run(get) }
-            #expect(try await eventually { server.requests.count == 1 })
+            try await wait { server.requests.count == 1 }
             for name in ["limit-rate", "total-rate"] {
                 let set = await home.run("set", "--\(name)", "100M")
                 #expect(set.status == .success && set.errors.hasSuffix("; 1 job is running\n"), "\(set.errors)")

@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// What the test origins serve.
@@ -69,7 +70,7 @@ extension Home {
             let url = server.url("/\(name)")
             let download = Task { await run(["get", url, "--output", self[name], "--stall-timeout", "600"] + options) }
             defer { download.cancel() }
-            #expect(try await eventually { try await held(url) == Sample.cut })
+            try await wait { try await held(url) == Sample.cut }
             try await body(url)
             download.cancel()
             return await download.value

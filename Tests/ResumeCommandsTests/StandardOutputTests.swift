@@ -164,7 +164,7 @@ struct StandardOutputTests {
         try await OriginServer.withServer(handler: handler) { server async throws in
             let output = Output()
             let task = Task { await home.stream([server.url(), "--hold", "--stall-timeout", "1h"], to: output.take) }
-            #expect(try await eventually { try await home.held(server.url()) == Sample.cut })
+            try await wait { try await home.held(server.url()) == Sample.cut }
             task.cancel()
             let outcome = await task.value
             #expect(outcome.status == .interrupted && output.count == 0)
@@ -230,7 +230,7 @@ struct StandardOutputTests {
             let output = Output()
             let task = Task { await home.stream([server.url(), "--stall-timeout", "1h"], to: output.take) }
             // The last received byte is not written before more of them have come.
-            #expect(try await eventually { Int64(output.count) == Sample.cut - 1 })
+            try await wait { Int64(output.count) == Sample.cut - 1 }
             #expect(try home.names().isEmpty)
             gate.open()
             #expect(await task.value.status == .success)

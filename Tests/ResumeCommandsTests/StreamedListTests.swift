@@ -1,6 +1,7 @@
 import Foundation
 import OriginServer
 import ResumeCommands
+import TestSupport
 import Testing
 
 /// Lists of URLs that are read and recorded while their first downloads run.
@@ -39,7 +40,7 @@ struct StreamedListTests {
             for name in ["a", "b"] {
                 let line = "\(server.url("/\(name)"))\n"
                 #expect(write(pipe, line, line.utf8.count) == line.utf8.count)
-                #expect(try await eventually { home.has(name) })
+                try await wait { home.has(name) }
             }
             get.cancel()
             #expect(await get.value.status == .interrupted)
@@ -56,7 +57,7 @@ struct StreamedListTests {
             try home.write(lines.joined(separator: "\n").utf8, to: "list.txt")
             let get = ["get", "-i", home["list.txt"], "-P", home["files"], "-j", "8", "--stall-timeout", "900"]
             let first = Task { [home] in await home.run(get) }
-            #expect(try await eventually { try await jobs() == paths.count })
+            try await wait { try await jobs() == paths.count }
             first.cancel()
             #expect(await first.value.status == .interrupted)
             #expect(server.requests.count == 8)
@@ -80,7 +81,7 @@ struct StreamedListTests {
         try await OriginServer.withServer(handler: Self.gated(gate)) { server async throws in
             try home.write((0..<6).map { server.url("/\($0)") }.joined(separator: "\n").utf8, to: "list.txt")
             let get = Task { [home] in await home.run("get", "-i", home["list.txt"], "-P", home.path, "-j", "1") }
-            #expect(try await eventually { server.requests.count == 1 })
+            try await wait { server.requests.count == 1 }
             #expect(await home.run("cancel", server.url("/3")).status == .success)
             #expect(await home.run("forget", server.url("/4")).status == .success)
             gate.open()

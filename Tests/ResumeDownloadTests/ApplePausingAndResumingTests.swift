@@ -124,7 +124,7 @@ struct ApplePausingAndResumingTests {
                 let before = desk.origin.server.requests.count
                 task.resume()
                 task.resume()
-                try await eventually { desk.origin.server.requests.count > before }
+                try await wait { desk.origin.server.requests.count > before }
                 task.suspend()
                 task.suspend()
                 try await task.reaches(.suspended)
@@ -263,7 +263,7 @@ struct ApplePausingAndResumingTests {
             let task = Downloader(store: origin.store, transport: transport).makeTask(
                 DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"]))
             task.resume()
-            try await eventually { transport.isAsked.isSet }
+            try await wait { transport.isAsked.isSet }
             #expect(task.state == .running)
             task.cancel()
             #expect(task.state == .canceling)

@@ -68,8 +68,7 @@ struct ArrivalTests {
         let bytes = sampleBytes((3 << 20) - 1)
         try await EarlyEnd.with(kind, sending: bytes) { server in
             try await Self.withTransport(server) { transport in
-                try await TemporaryFolder.with { folder in
-                    let store = try await DownloadStore.open(at: folder["store"])
+                try await DownloadStore.with { store, folder in
                     for number in 1...25 {
                         let url = "\(kind.isSecure ? "https" : "http")://127.0.0.1:\(server.port)/\(number)"
                         var request = DownloadRequest(try DownloadURL(url), to: folder["\(number)"])
@@ -81,7 +80,6 @@ struct ArrivalTests {
                         }
                         #expect(try await store.entry(for: url)?.receivedBytes == Int64(bytes.count), "run \(number)")
                     }
-                    await store.close()
                 }
             }
         }

@@ -104,7 +104,7 @@ struct BodyEndTests {
                 } catch let error as DownloadError {
                     #expect(error.code == .unstable)
                 }
-                try await eventually { origin.server.openConnections == 0 }
+                try await wait { origin.server.openConnections == 0 }
             }
         }
     }

@@ -87,7 +87,7 @@ extension DownloadTask {
 
     /// Waits until it is in a state.
     func reaches(_ wanted: State) async throws {
-        while state != wanted { try await Task.sleep(for: .milliseconds(5)) }
+        try await wait { state == wanted }
     }
 
     /// The events to the end.
@@ -135,7 +135,7 @@ private struct HeldEnds: Transport {
 
         func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
             if try await body.read(reader) { return true }
-            while !flag.isSet { try await Task.sleep(for: .milliseconds(5)) }
+            try await wait { flag.isSet }
             return false
         }
 

@@ -33,10 +33,8 @@ struct EngineIdentityTests {
     private static func with(
         _ transport: Recorder, _ body: (Downloader, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await body(Downloader(store: store, transport: transport), folder)
-            await store.close()
         }
     }
 

@@ -16,10 +16,8 @@ struct FakeTransportTests {
     static func with(
         _ transport: FakeTransport, _ body: (Downloader, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await body(Downloader(store: store, transport: transport), folder)
-            await store.close()
         }
     }
 

@@ -194,14 +194,14 @@ struct FramingTests {
                     request.clock = { clock.read() }
                 }
             }
-            try await eventually {
+            try await wait {
                 try await origin.store.totals().receivedBytes == 60_000 || hasEnded.isSet
             }
             // While nothing arrives, only the stall watchdog reads the clock.
             for elapsed in [0, 59_999] {
                 clock.set(to: .milliseconds(elapsed))
                 let reads = clock.reads
-                try await eventually { clock.reads >= reads + 2 || hasEnded.isSet }
+                try await wait { clock.reads >= reads + 2 || hasEnded.isSet }
                 #expect(!hasEnded.isSet, "after \(elapsed) ms")
             }
             clock.set(to: .milliseconds(60_000))

@@ -137,7 +137,7 @@ struct IdentityTests {
                 ? response.holding(after: 100_000, until: { isWaiting.isSet }) : response
         }) { origin in
             async let first = origin.get { $0.headerFields = Self.fields("one") }
-            try await eventually { try await origin.store.entries().first?.isInUse == true }
+            try await wait { try await origin.store.entries().first?.isInUse == true }
             let outcomes = await withTaskGroup(of: (String, String?).self) { group in
                 for token in ["two", "none"] {
                     group.addTask {

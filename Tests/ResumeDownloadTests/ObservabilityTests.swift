@@ -50,13 +50,13 @@ struct ObservabilityTests {
             try await Shell.run("truncate", "-s", "50000", origin.folder["store/blobs/\(blob)"])
             let other = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             let download = Task { try await watch.get(origin) }
-            try await eventually { !watch.lines.isEmpty }
+            try await wait { !watch.lines.isEmpty }
             try await other.close()
             _ = try await download.value
             #expect(watch.lines.first == "debug: waiting for another download of the same resource")
             origin.server.setHandler { .file(.old, for: $0, cutAfter: 4096, stall: true) }
             let interrupted = Task { try await watch.get(origin) }
-            try await eventually { origin.server.requests.count == 3 }
+            try await wait { origin.server.requests.count == 3 }
             interrupted.cancel()
             _ = try? await interrupted.value
             #expect(watch.lines.last == "debug: cancelled cancelled")

@@ -16,8 +16,7 @@ struct ProxyTests {
     private static func failure(
         _ proxy: ProxyServer, url: String = "https://origin.invalid/file", timeout: Duration = Engine.patience
     ) async throws -> DownloadError? {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let proxies = ProxySettings(http: proxy, https: proxy)
             let error = await #expect(throws: DownloadError.self) {
                 try await Engine.get(

@@ -120,8 +120,7 @@ struct ResourceTests {
         "E4: bytes that came over http are no part of an https file, unless a digest proves them",
         arguments: [true, false])
     func toHTTPS(hasDigest: Bool) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transport = FakeTransport(FakeResource(Self.one.bytes, cuts: [Int(Self.cut)]))
             let downloader = Downloader(store: store, transport: transport)
             var request = DownloadRequest(try DownloadURL("http://a.test/f"), to: folder["out"])
@@ -133,14 +132,12 @@ struct ResourceTests {
             let result = try await downloader.download(request)
             #expect(try Files.bytes(folder["out"]) == Self.one.bytes)
             #expect(result.isProved && result.reusedBytes == (hasDigest ? Self.cut : 0))
-            await store.close()
         }
     }
 
     @Test("E4: a renewed URL does not lead from https to http")
     func renewedToHTTP() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transport = FakeTransport(FakeResource(Self.one.bytes, statuses: [403]))
             var request = DownloadRequest(try DownloadURL("https://a.test/f"), to: folder["out"])
             let plain = try DownloadURL("http://a.test/f")
@@ -150,7 +147,6 @@ struct ResourceTests {
                 try await Downloader(store: store, transport: transport).download(wanted)
             }
             #expect(error?.reason.code.rawValue == "renewed-to-http" && transport.requests.count == 1)
-            await store.close()
         }
     }
 

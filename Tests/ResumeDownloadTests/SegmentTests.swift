@@ -299,7 +299,7 @@ struct SegmentTests {
         }) { origin in
             let task = Task { try await Self.get(origin, connections: 4, onEvent: { all.note($0) }) }
             // A quarter of the file, except for the one that stalls.
-            try await eventually { all.value == 3 * Self.length / 4 + 2_000_000 }
+            try await wait { all.value == 3 * Self.length / 4 + 2_000_000 }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             let first = try #require(try await origin.store.entries().first?.chunks.first)
@@ -323,7 +323,7 @@ struct SegmentTests {
             }
         }
         let watch = Task {
-            try await eventually { try await store.totals().receivedBytes > 0 }
+            try await wait { try await store.totals().receivedBytes > 0 }
             isOpen.set()
         }
         defer { watch.cancel() }
@@ -594,7 +594,7 @@ struct SegmentTests {
     func cancelled() async throws {
         try await Origin.with(together(4) { .file(Self.file, for: $0, cutAfter: 1_000_000, stall: true) }) { origin in
             let task = Task { try await Self.get(origin, connections: 4) }
-            try await eventually { try await origin.store.entries().first?.receivedBytes == 4_000_000 }
+            try await wait { try await origin.store.entries().first?.receivedBytes == 4_000_000 }
             task.cancel()
             await #expect(throws: CancellationError.self) { _ = try await task.value }
             let entry = try #require(try await origin.store.entries().first)

@@ -64,7 +64,7 @@ struct StreamReaderTests {
                     if count == 1_000_000 { hasRead.set() }
                 }
             }
-            try await eventually { hasRead.isSet }
+            try await wait { hasRead.isSet }
             reader.cancel()
             await #expect(throws: CancellationError.self) { try await reader.value }
             await #expect(throws: CancellationError.self) { try await stream.value }
@@ -91,7 +91,7 @@ struct StreamReaderTests {
             try await server.fill(transfer, upTo: 2_000_000)
             let isWaiting = Flag()
             let stream = desk.downloader.makeStream(try desk.request()) { if $0 == .waiting { isWaiting.set() } }
-            try await eventually { isWaiting.isSet }
+            try await wait { isWaiting.isSet }
             #expect(await stream.heldRanges.isEmpty)
             await #expect(throws: StoreError(.notHeld, "")) { try await stream.read(0..<1) }
             try await transfer.close()
@@ -133,8 +133,7 @@ struct StreamReaderTests {
     @Test("Random access never returns bytes of a block that the disk has lost")
     func randomAccessToDamage() async throws {
         let large = Resource(Content(length: 12_000_000, seed: 9), etag: "\"large\"")
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(large.bytes, etag: "\"large\"")
             let url = try DownloadURL("http://127.0.0.1/file")
             let first = try await store.open(url, headerFields: [:])
@@ -150,7 +149,6 @@ struct StreamReaderTests {
             #expect(await transfer.heldRanges.last?.upperBound == 10_000_000)
             await #expect(throws: StoreError(.notHeld, "")) { try await transfer.read(0..<10) }
             try await transfer.close()
-            await store.close()
         }
     }
 }

@@ -120,7 +120,7 @@ struct TransportErrorTests {
             isMade.set()
             return URLSession.shared.dataTask(with: URLRequest(url: URL(fileURLWithPath: "/")))
         }
-        try await eventually { isOver.isSet }
+        try await wait { isOver.isSet }
         #expect(!isMade.isSet)
         await #expect(throws: CancellationError.self) { _ = try await body.head() }
     }

@@ -1,6 +1,7 @@
 import OriginServer
 import ResumeDownload
 import Synchronization
+import TestSupport
 import Testing
 
 /// A flag that handlers and tests share.
@@ -16,7 +17,7 @@ final class Flag: Sendable {
         once condition: @escaping @Sendable () async throws -> Bool, during body: () async throws -> Void
     ) async throws {
         let watch = Task {
-            try await eventually(condition)
+            try await wait(until: condition)
             set()
         }
         defer { watch.cancel() }
@@ -53,13 +54,6 @@ final class StoppedClock: Sendable {
             return start + state.elapsed
         }
     }
-}
-
-/// Waits until a condition holds.
-///
-/// The suite's time limit ends a wait for something that never happens.
-func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
 }
 
 extension Response {

@@ -18,12 +18,10 @@ struct AdoptionTests {
     private static func withStore(
         _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await body(store, folder)
             let findings = try await store.verify().filter { $0.kind != .orphan }
             #expect(findings.isEmpty)
-            await store.close()
         }
     }
 
@@ -181,8 +179,7 @@ struct AdoptionTests {
 
     @Test("J5: a rebuilt database still knows which bytes were adopted, even without its first page")
     func rebuilt() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try Files.write(sampleBytes(1_000_000), to: folder["a"])
             let transfer = try await TransferTests.begin(store)
             _ = try await transfer.adopt(try ForeignPartial(examining: folder["a"]))
@@ -212,11 +209,10 @@ struct AdoptionTests {
             let bytes = sampleBytes(1_000_000)
             try Files.write(bytes, to: folder["a"])
             let path: String = folder.path
-            let number: Int = point.rawValue
-            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int] in
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, point = point as KillPoint] in
                 let store = try await DownloadStore.open(at: "\(path)/store")
                 let transfer = try await TransferTests.begin(store)
-                if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
+                KillPoint.arm(point)
                 _ = try await transfer.adopt(try ForeignPartial(examining: "\(path)/a"))
             }
             #expect(try Files.bytes(folder["a"]) == bytes)

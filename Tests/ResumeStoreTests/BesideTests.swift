@@ -12,11 +12,9 @@ struct BesideTests {
 
     /// Runs a test with a store that has the first 200,000 bytes of ``server``.
     private static func withHeld(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: server, in: store)
             try await body(store, folder)
-            await store.close()
         }
     }
 
@@ -65,8 +63,7 @@ struct BesideTests {
 
     @Test("Encoded bytes stay when the unencoded file is requested, until that is delivered")
     func coding() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let url = try DownloadURL(TransferTests.url)
             let coded = try await store.open(url, headerFields: [:], policy: ResumePolicy(storesCoded: true))
             let plan = await coded.plan()
@@ -82,7 +79,6 @@ struct BesideTests {
             try await transfer.deliver(to: folder["out"])
             #expect(try Files.bytes(folder["out"]) == Self.server.content)
             #expect(try await store.entries().isEmpty)
-            await store.close()
         }
     }
 
@@ -136,8 +132,7 @@ struct BesideTests {
 
     @Test("A page is from another host if the stored bytes are not from there, whatever host was asked for")
     func host() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let transfer = try await TransferTests.begin(store)
             var (head, _) = Self.server.answer(await transfer.nextRequest())
             head.headerFields[.contentType] = "application/zip"
@@ -157,7 +152,6 @@ struct BesideTests {
             _ = await transfer.nextRequest(avoidingRange: .restartRequested)
             #expect(try await transfer.receive(page, from: mirror) == .writeBody)
             try await transfer.close()
-            await store.close()
         }
     }
 
@@ -177,8 +171,7 @@ struct BesideTests {
 
     @Test("A small file without a row stays, too, when a new version replaces it")
     func small() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let transfer = try await TransferTests.begin(store)
             let head = Self.server.answer(await transfer.nextRequest()).head
             _ = try await transfer.receive(head)
@@ -189,7 +182,6 @@ struct BesideTests {
             try await transfer.write(Array(Self.server.content[..<1000]))
             try await transfer.close()
             #expect(try await Self.held(store) == [1000, 100_000])
-            await store.close()
         }
     }
 

@@ -15,8 +15,7 @@ struct CollectorPartsTests {
 
     @Test("Each collection looks for files without rows in the next folder, and one that compares all in all of them")
     func folders() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let parts = ["blobs/07/", "blobs/e0/", "blobs/"]
             for part in parts {
                 try FileManager.default.createDirectory(
@@ -36,7 +35,6 @@ struct CollectorPartsTests {
             }
             #expect(try await store.collect().orphans.isEmpty)
             #expect(try await store.verify().isEmpty)
-            await store.close()
         }
     }
 
@@ -52,8 +50,7 @@ struct CollectorPartsTests {
 
     @Test("Each collection looks at the next entries, reports them in batches, and the following one continues")
     func entries() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try TransferTests.sql(folder, Self.lost)
             var batches: [Int] = []
             let first = try await store.collect { batches.append($0.removed.count) }
@@ -63,28 +60,24 @@ struct CollectorPartsTests {
             #expect(second.removed.filter { $0.reason.code.rawValue == "gone" }.map(\.key) == ["key4999"])
             #expect(second.removedCount == 904)
             #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
-            await store.close()
         }
     }
 
     @Test("A purge reports batches, and its sums at the end")
     func purge() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try TransferTests.sql(folder, Self.lost)
             var keys: [String] = []
             let report = try await store.purge(onBatch: { keys += $0.removed.map(\.key) }, where: { $0.id % 2 == 0 })
             #expect(report.removed.isEmpty && report.removedCount == 2500 && report.freedBytes == 25_000)
             #expect(keys == (1...2500).map { "key\($0 * 2)" })
             #expect(try await store.totals() == Totals(entries: 2500, receivedBytes: 25_000))
-            await store.close()
         }
     }
 
     @Test("A process makes at most 256 blobs in one folder, and finds them again")
     func fanOut() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for number in 0..<600 { try await CollectorTests.put("\(number)", 10, into: store) }
             let names = try Files.names(in: folder["store/blobs"])
             #expect(names.count == 600)
@@ -93,7 +86,6 @@ struct CollectorPartsTests {
             #expect(try await store.verify().isEmpty)
             #expect(try await store.collect(maximumSize: 0).removed.count == 600)
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
-            await store.close()
         }
     }
 }

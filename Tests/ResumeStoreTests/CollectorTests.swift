@@ -26,8 +26,7 @@ struct CollectorTests {
 
     @Test("The least recently used entries are removed first, and only as many as necessary")
     func leastRecentlyUsed() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b", "c", "d"] { try await Self.put(name, 100_000, into: store) }
             try await (store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])).close()
             let dry = try await store.collect(maximumSize: 250_000, dryRun: true)
@@ -45,8 +44,7 @@ struct CollectorTests {
 
     @Test("Expired entries are removed first, even if the store is nearly empty; pinned ones are kept")
     func expired() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["old", "pinned", "new"] { try await Self.put(name, 1000, into: store) }
             try TransferTests.sql(folder, "UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%new'")
             #expect(try await store.setPinned(true, for: "http://127.0.0.1/pinned"))
@@ -65,8 +63,7 @@ struct CollectorTests {
 
     @Test("M09, T22, T23: an entry in use is never removed, and the next ones are tried")
     func inUse() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["running", "idle"] { try await Self.put(name, 100_000, into: store) }
             let transfer = try await store.open(try DownloadURL("http://127.0.0.1/running"), headerFields: [:])
             try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%running'")
@@ -84,8 +81,7 @@ struct CollectorTests {
 
     @Test("T25: files without rows and rows without files are removed, foreign files are kept")
     func orphans() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await Self.put("a", 1000, into: store)
             try await Self.put("b", 1000, into: store)
             let blobs = folder["store/blobs"]
@@ -105,8 +101,7 @@ struct CollectorTests {
 
     @Test("T24: a thousand entries are removed in batches, and the totals agree throughout")
     func many() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             await store.close()
             try TransferTests.sql(
                 folder,
@@ -132,8 +127,7 @@ struct CollectorTests {
 
     @Test("verify --repair keeps what is intact and drops the rest")
     func repair() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await Self.put("a", 100_000, into: store)
             let chunk = try #require(try await store.entry(for: "http://127.0.0.1/a")?.chunks.first)
             try await Shell.run("truncate", "-s", "40000", folder["store/\(chunk.path)"])

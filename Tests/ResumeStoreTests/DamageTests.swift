@@ -17,14 +17,12 @@ struct DamageTests {
     private static func withDamage(
         at offsets: [Int], _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             // Two sessions, so that a block ends between them.
             for end in [4_000_000, held] { try await TransferTests.leave(end, of: server, in: store) }
             let path = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
             try flip(offsets, in: path)
             try await body(store, folder)
-            await store.close()
         }
     }
 
@@ -232,8 +230,7 @@ struct DamageTests {
 
     @Test("A complete file that was delivered, then changed with unchanged times, is fetched again")
     func sharedComplete() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await TransferTests.begin(store)
             try await Self.server.fill(transfer)
             try await transfer.close()
@@ -248,14 +245,12 @@ struct DamageTests {
             #expect(try await Self.finish(store, folder) == ["all"])
             let isUntouched = try Files.bytes(folder["delivered"]) == edited
             #expect(isUntouched)
-            await store.close()
         }
     }
 
     @Test("A blob that is also linked elsewhere is not continued, whatever the row says", arguments: [false, true])
     func sharedPartial(hasChecksums: Bool) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await TransferTests.begin(store)
             try await Self.server.fill(transfer, upTo: 1_500_000)
             try await transfer.close()
@@ -268,7 +263,6 @@ struct DamageTests {
             #expect(try await Self.finish(store, folder) == ["all"])
             let isUntouched = try Files.bytes(folder["mine"]) == mine
             #expect(isUntouched)
-            await store.close()
         }
     }
 

@@ -11,11 +11,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct DiagnosticsTests {
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
             try await body(store, folder)
-            await store.close()
         }
     }
 
@@ -123,8 +121,7 @@ struct DiagnosticsTests {
 
     @Test("An index entry that points to another row: the download fails, and a rebuild saves the row once")
     func damagedIndex() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(300_000))
             let transfer = try await store.open(
                 try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-a")

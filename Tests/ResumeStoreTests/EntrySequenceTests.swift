@@ -20,11 +20,9 @@ struct EntrySequenceTests {
         """
 
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try TransferTests.sql(folder, rows + "UPDATE download SET received = id * 17 % 60")
             try await body(store, folder)
-            await store.close()
         }
     }
 

@@ -64,8 +64,7 @@ struct HostileTests {
 
     @Test("A length that can never fit does not empty a store", arguments: ["9223372036854775807", "1000000000000000"])
     func hugeLength(length: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             try await CollectorTests.put("precious", 100_000, into: store)
             let transfer = try await TransferTests.begin(store)
             var head = HTTPResponse(status: .ok)
@@ -84,7 +83,7 @@ struct HostileTests {
         defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            try await KillPointTests.download(in: path, dyingAt: KillPoint.deliverySynced.rawValue, occurrence: 1)
+            try await KillPointTests.download(in: path, dyingAt: .deliverySynced, occurrence: 1)
         }
         try await Shell.run("dd", "if=/dev/zero", "of=\(folder["out"])", "bs=1000", "count=1", "conv=notrunc")
         // The user edited it a minute after the crash.
@@ -100,8 +99,7 @@ struct HostileTests {
 
     @Test("T18: rows with the largest and smallest numbers cause no trap", arguments: [Int64.min, -1, Int64.max])
     func extremeNumbers(number: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b"] { try await CollectorTests.put(name, 1000, into: store) }
             try TransferTests.sql(
                 folder,
@@ -129,8 +127,7 @@ struct HostileTests {
 
     @Test("T18: an unreadable row is dropped when its download is requested, and the totals agree")
     func unreadableRow() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b"] { try await CollectorTests.put(name, 1000, into: store) }
             try TransferTests.sql(
                 folder, "PRAGMA ignore_check_constraints = ON; UPDATE download SET state = 'odd' WHERE key LIKE '%/a'")
@@ -156,8 +153,7 @@ struct HostileTests {
 
     @Test("T31: a response whose overlap was not compared to its end completes nothing")
     func uncompared() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let transfer = try await TransferTests.begin(store)
             let plan = await transfer.plan()
             var head = HTTPResponse(status: .ok)
@@ -180,8 +176,7 @@ struct HostileTests {
 
     @Test("verify finds and repairs a row that is marked complete without a length")
     func completeWithoutLength() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
             try TransferTests.sql(folder, "UPDATE download SET state = 'complete', complete_length = NULL")
             let found = try await store.verify()
@@ -189,7 +184,6 @@ struct HostileTests {
             #expect(found.first?.detail.contains("200000 of unknown bytes") == true)
             #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
             #expect(try await store.verify().isEmpty)
-            await store.close()
         }
     }
 
@@ -212,8 +206,7 @@ struct HostileTests {
 
     @Test("A planted path beside a destination is not removed, and a planted queue request is skipped")
     func plantedPaths() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
             try Files.write([1], to: folder[".x.resumectl"])
             try TransferTests.sql(
@@ -237,7 +230,6 @@ struct HostileTests {
                 #expect(try await queue.queued().map(\.key) == ["b"], "\(state)")
             }
             queue.close()
-            await store.close()
         }
     }
 

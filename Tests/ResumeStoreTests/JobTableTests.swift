@@ -35,22 +35,19 @@ struct JobTableTests {
 
     @Test("Jobs of a new list get IDs that follow one another, in the order of the list", arguments: [1, 4, 85, 500])
     func new(count: Int) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let table = try await store.jobTable()
             let results = try await table.enlist(try Self.jobs(1...count), as: Self.listing)
             #expect(Self.texts(results) == (1...count).map { "\($0) /out/\($0)" })
             var found: [String] = []
             try await table.forEach { found.append("\($0.id) \($0.url) \($0.destination) \($0.position) \($0.state)") }
             #expect(found == (1...count).map { "\($0) http://h/\($0) /out/\($0) \($0) waiting" })
-            await store.close()
         }
     }
 
     @Test("Jobs of an earlier list keep their IDs between new ones")
     func again() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let first = try await store.jobTable()
             _ = try await first.enlist(try Self.jobs(stride(from: 2, through: 80, by: 2)), as: Self.listing)
             let second = try await store.jobTable()
@@ -61,14 +58,12 @@ struct JobTableTests {
             #expect(Self.texts(results) == (1...80).map { "\(ids["/out/\($0)"] ?? 0) /out/\($0)" })
             #expect((1...40).allSatisfy { ids["/out/\($0 * 2)"] == Int64($0) })
             #expect(try TransferTests.integer(folder, "SELECT count(DISTINCT list) FROM queued") == 1)
-            await store.close()
         }
     }
 
     @Test("A destination is that of the first job, in the same part of a list and in a later one")
     func clashes() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let table = try await store.jobTable()
             let first = [
                 try Self.job("a", at: 1), try Self.job("b", as: "a", at: 2), try Self.job("a", at: 3),
@@ -80,14 +75,12 @@ struct JobTableTests {
             #expect(Self.texts(try await table.enlist(later, as: Self.listing)) == ["3 /out/d", "repeated", "clash 4"])
             let last = [try Self.job("f", as: "d", at: 8)]
             #expect(Self.texts(try await table.enlist(last, as: Self.listing)) == ["clash 5"])
-            await store.close()
         }
     }
 
     @Test("Of jobs that follow one another, those that others run are busy, and the rest is locked")
     func claims() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let (one, other) = (try await store.jobTable(), try await store.jobTable())
             _ = try await one.enlist(try Self.jobs(1...6), as: Self.listing)
             func texts(_ claims: [JobTable.Claim]) -> [String] {
@@ -109,7 +102,6 @@ struct JobTableTests {
             #expect(!other.isRunning(7))
             for id in 1...6 { one.release(Int64(id)) }
             for id in 1...6 { #expect(!other.isRunning(Int64(id)), "\(id)") }
-            await store.close()
         }
     }
 }

@@ -17,14 +17,15 @@ struct KillPointTests {
 
     /// A workflow that passes every kill point except the collector's: a partial, a changed file, a delivery.
     static func download(
-        in path: String, dyingAt point: Int, occurrence: Int, of server: HonestServer = new, replaces: Bool = true
+        in path: String, dyingAt point: KillPoint?, occurrence: Int, of server: HonestServer = new,
+        replaces: Bool = true
     ) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
         let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
-        if point == 0 || KillPoint(rawValue: point) == .startedOver {
+        if point == nil || point == .startedOver {
             try await old.fill(transfer, upTo: 1_500_000)
         }
-        if let point = KillPoint(rawValue: point) { KillPoint.arm(point, occurrence: occurrence) }
+        if let point { KillPoint.arm(point, occurrence: occurrence) }
         try await server.fill(transfer)
         try await transfer.deliver(to: destination(in: path, replaces: replaces))
     }
@@ -75,11 +76,10 @@ struct KillPointTests {
         guard occurrence == 1 || repeated.contains(point) else { return }
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let number = point.rawValue
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
-            [path = path as String, number = number as Int, occurrence = occurrence as Int] in
-            try await KillPointTests.download(in: path, dyingAt: number, occurrence: occurrence)
+            [path = path as String, point = point as KillPoint, occurrence = occurrence as Int] in
+            try await KillPointTests.download(in: path, dyingAt: point, occurrence: occurrence)
         }
         let afterSeal: [KillPoint] = [.sealed, .deliveryStaged, .deliveryRenamed, .deliverySynced]
         if afterSeal.contains(point) {
@@ -94,13 +94,12 @@ struct KillPointTests {
     func killedBesideOthers(at point: KillPoint, isBrief: Bool) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let number = point.rawValue
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
-            [path = path as String, number = number as Int, isBrief = isBrief as Bool] in
+            [path = path as String, point = point as KillPoint, isBrief = isBrief as Bool] in
             let server = isBrief ? KillPointTests.brief : KillPointTests.new
             try await KillPointTests.download(
-                in: path, dyingAt: number, occurrence: 1, of: server, replaces: false)
+                in: path, dyingAt: point, occurrence: 1, of: server, replaces: false)
         }
         try await Self.recover(folder, of: isBrief ? Self.brief : Self.new, replaces: false)
     }
@@ -109,9 +108,8 @@ struct KillPointTests {
     func killedAfterRecording(at point: KillPoint) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let number = point.rawValue
         let path = folder.path
-        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, number = number as Int] in
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, point = point as KillPoint] in
             let store = try await DownloadStore.open(at: "\(path)/store")
             let transfer = try await SmallFileTests.begin(store)
             let plan = await transfer.plan()
@@ -119,7 +117,7 @@ struct KillPointTests {
             _ = try await transfer.receive(SmallFileTests.server.answer(plan.fields).head, to: plan)
             try await transfer.write(Array(content[..<60_000]))
             try await transfer.checkpoint()
-            if let point = KillPoint(rawValue: number) { KillPoint.arm(point) }
+            KillPoint.arm(point)
             try await transfer.write(Array(content[60_000...]))
             _ = try await transfer.finishBody(.whole)
             try await transfer.deliver(to: KillPointTests.destination(in: path, replaces: true))
@@ -164,7 +162,7 @@ struct KillPointTests {
     func unkilled() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try await Self.download(in: folder.path, dyingAt: 0, occurrence: 1)
+        try await Self.download(in: folder.path, dyingAt: nil, occurrence: 1)
         try await Self.recover(folder)
     }
 }

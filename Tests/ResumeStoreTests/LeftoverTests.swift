@@ -16,7 +16,7 @@ struct LeftoverTests {
 
     static func server(_ length: Int) -> HonestServer { HonestServer(sampleBytes(length), etag: "\"v1\"") }
 
-    static func deliver(_ length: Int, in path: String, dyingAt point: Int) async throws {
+    static func deliver(_ length: Int, in path: String, dyingAt point: KillPoint) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let destination = try Destination(checking: "\(path)/first/out")
         // A body received in one piece has no second link.
@@ -31,7 +31,7 @@ struct LeftoverTests {
         try await transfer.write(Array(server(length).content[body]))
         // As in the engine: a small complete file is not recorded as complete first.
         _ = try await transfer.finishBody(.whole)
-        if let point = KillPoint(rawValue: point) { KillPoint.arm(point) }
+        KillPoint.arm(point)
         try await transfer.deliver(to: destination)
     }
 
@@ -40,10 +40,8 @@ struct LeftoverTests {
         let folder = try TemporaryFolder()
         let path = folder.path
         for name in ["first", "second"] { try await Shell.run("mkdir", folder[name]) }
-        let point = KillPoint.deliveryStaged.rawValue
-        await #expect(processExitsWith: .signal(SIGKILL)) {
-            [length = length as Int, path = path as String, point = point as Int] in
-            try await LeftoverTests.deliver(length, in: path, dyingAt: point)
+        await #expect(processExitsWith: .signal(SIGKILL)) { [length = length as Int, path = path as String] in
+            try await LeftoverTests.deliver(length, in: path, dyingAt: .deliveryStaged)
         }
         #expect(try Files.names(in: folder["first"]).count == 1, "it died with the file staged")
         return (folder, try await DownloadStore.open(at: folder["store"]))

@@ -10,8 +10,7 @@ import Testing
 struct LogGrowthTests {
     @Test("Many short downloads at a time, without a pause between them")
     func crowd() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(10_000), etag: "\"v1\"")
             let limit: Int64 = 16 << 20
             let longest = try await withThrowingTaskGroup(of: Int64.self) { group in
@@ -32,7 +31,6 @@ struct LogGrowthTests {
                 return try await group.reduce(0) { max($0, $1) }
             }
             #expect(longest < limit, "\(longest)")
-            await store.close()
         }
     }
 }

@@ -18,8 +18,7 @@ struct NumberTests {
         "A queue with no numbers left for itself or its requests continues with the existing ones",
         arguments: ["queue", "queued"])
     func queues(table: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let first = try await store.jobTable(named: "first", isShared: false)
             _ = try await first.record([Self.request("a")], removing: [])
             try TransferTests.sql(
@@ -28,14 +27,12 @@ struct NumberTests {
             for queue in [first, second] { _ = try await queue.record([Self.request("b")], removing: []) }
             #expect(try await first.queued().map(\.key).sorted() == ["a", "b"])
             #expect(try await second.queued().map(\.key) == ["b"])
-            await store.close()
         }
     }
 
     @Test("Rows with the highest number are removed, those with others stay", arguments: ["queue", "queued"])
     func rows(table: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let first = try await store.jobTable(named: "first", isShared: false)
             _ = try await first.record([Self.request("a")], removing: [])
             try TransferTests.sql(
@@ -50,14 +47,12 @@ struct NumberTests {
             _ = try await second.record([Self.request("b")], removing: [])
             #expect(try await first.queued().map(\.key) == ["a"])
             #expect(try TransferTests.integer(folder, "SELECT max(id) FROM \(table)") < 10)
-            await store.close()
         }
     }
 
     @Test("A rebuild renumbers rows if no numbers are left", arguments: ["download", "queue", "queued"])
     func rebuild(table: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
             let queue = try await store.jobTable(named: "queue", isShared: false)
             _ = try await queue.record([Self.request("a")], removing: [])
@@ -100,8 +95,7 @@ struct NumberTests {
         "Unreadable rows do not count once the store is repaired, rebuilt, collected or purged",
         arguments: plantedChanges, Remover.allCases)
     func unreadable(change: String, remover: Remover) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b"] { try await CollectorTests.put(name, 100_000, into: store) }
             await store.close()
             try TransferTests.sql(folder, "\(change); UPDATE store SET received = 1 << 50")
@@ -125,8 +119,7 @@ struct NumberTests {
         "An event with the highest number affects neither the events before it nor the order after it",
         arguments: [Int64.max, Int64.max - 3])
     func events(number: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let record: (Int) async throws -> Void = { index in
                 try await store.record(
                     .refused, key: "key", reason: Reason(code: .init(rawValue: "test"), text: "\(index)"))
@@ -142,14 +135,12 @@ struct NumberTests {
             let texts = try await store.events(for: "key").map(\.reason.text)
             #expect(texts == (200..<1200).map { "\($0)" })
             #expect(try TransferTests.integer(folder, "SELECT max(id) FROM event") < 2000)
-            await store.close()
         }
     }
 
     @Test("The events before one with the highest number stay")
     func earlierEvents() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let reason = Reason(code: .init(rawValue: "test"), text: "x")
             for key in ["a", "b"] { try await store.record(.refused, key: key, reason: reason) }
             try TransferTests.sql(
@@ -157,7 +148,6 @@ struct NumberTests {
                 "INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.max), 'p', 0, 'refused', 'test: x')")
             for key in ["c", "d"] { try await store.record(.refused, key: key, reason: reason) }
             #expect(try await store.events().map(\.key) == ["a", "b", "p", "c", "d"])
-            await store.close()
         }
     }
 }

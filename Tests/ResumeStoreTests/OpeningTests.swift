@@ -291,8 +291,7 @@ struct OpeningTests {
 
     @Test("L06, T18: an unreadable row, or one that names a file elsewhere, is set aside; the others work")
     func badRow() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b"] {
                 let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
                 try await HonestServer(sampleBytes(100_000)).fill(transfer, upTo: 50_000)

@@ -16,13 +16,11 @@ struct OutdatedTests {
     private static func withHeld(
         _ count: Int, _ body: (DownloadStore, TemporaryFolder, Transfer) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await TransferTests.begin(store)
             try await server.fill(transfer, upTo: count)
             try await body(store, folder, transfer)
             try? await transfer.close()
-            await store.close()
         }
     }
 

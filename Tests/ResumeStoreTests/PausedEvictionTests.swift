@@ -27,13 +27,11 @@ struct PausedEvictionTests {
     private static func withStore(
         _ body: (DownloadStore, JobTable, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b", "c", "d"] { try await CollectorTests.put(name, 100_000, into: store) }
             let lease = try await store.jobTable(named: "queue", isShared: false)
             try await body(store, lease, folder)
             lease.close()
-            await store.close()
         }
     }
 
@@ -149,8 +147,7 @@ struct PausedEvictionTests {
 
     @Test("More entries than fit in a batch: each is examined once, in order, paused ones last")
     func many() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let lease = try await store.jobTable(named: "queue", isShared: false)
             // All with the same time. Every third is queued, and one in the middle is pinned.
             try TransferTests.sql(

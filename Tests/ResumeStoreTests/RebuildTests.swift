@@ -24,8 +24,7 @@ struct RebuildTests {
     ///
     /// Created once for all tests.
     private static let template = Task {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in names {
                 // Two blocks each.
                 for end in [held / 2, held] {
@@ -287,8 +286,7 @@ struct RebuildTests {
         "Tables begin at the same pages in a new store and in one that was full before each migration",
         arguments: Migration.all.map(\.version))
     func roots(filledAt version: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             await store.close()
             let expected = try Self.roots(try Connection.open(path: folder["store/store.sqlite"]))
             try Files.write([], to: folder["old.sqlite"])

@@ -36,8 +36,7 @@ struct ReplacementTests {
 
     @Test("D02: a new version gets a second blob, and the old one goes when it is delivered")
     func secondBlob() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: Self.old, in: store)
             try await TransferTests.leave(100_000, of: Self.new, in: store)
             let held = try await store.entries().map(\.receivedBytes).sorted()
@@ -49,14 +48,12 @@ struct ReplacementTests {
             #expect(try Files.bytes(folder["out"]) == Self.new.content)
             #expect(try await store.entries().isEmpty)
             #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
-            await store.close()
         }
     }
 
     @Test("M03: the bytes of an earlier version are continued when the server sends it again")
     func olderVersion() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: Self.old, in: store)
             try await TransferTests.leave(100_000, of: Self.new, in: store)
             let (result, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"])
@@ -64,14 +61,12 @@ struct ReplacementTests {
             #expect(result.reusedBytes == 200_000, "those of the file that was delivered")
             #expect(try Files.bytes(folder["out"]) == Self.old.content)
             #expect(try await store.entries().isEmpty)
-            await store.close()
         }
     }
 
     @Test("B06: the known tag with another length is a failure for now that is counted in the row")
     func contradiction() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: Self.old, in: store)
             let error = await #expect(throws: DownloadError.self) {
                 try await Self.fetch(Self.old, from: store, to: folder["out"]) { _, head, body in
@@ -85,14 +80,12 @@ struct ReplacementTests {
             #expect(try await store.entries().map(\.receivedBytes) == [200_000])
             let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"])
             #expect(ranges == ["bytes=195904-"])
-            await store.close()
         }
     }
 
     @Test("E03: open ranges that are refused are followed by the plain file, whose body is closed, and closed ranges")
     func closedRanges() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: Self.old, in: store)
             for refusal in [HTTPResponse.Status.forbidden, .rangeNotSatisfiable, .notModified, .init(code: 501)] {
                 let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"]) { fields, head, body in
@@ -103,14 +96,12 @@ struct ReplacementTests {
                 #expect(try Files.bytes(folder["out"]) == Self.old.content)
                 try await TransferTests.leave(200_000, of: Self.old, in: store)
             }
-            await store.close()
         }
     }
 
     @Test("E04: if all ranges are refused, the plain body is received and its beginning compared")
     func plainBody() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: Self.old, in: store)
             let (result, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"]) {
                 fields, head, body in
@@ -119,14 +110,12 @@ struct ReplacementTests {
             #expect(ranges == ["bytes=195904-", "", "bytes=195904-299999", ""])
             #expect(result.reusedBytes == 200_000)
             #expect(try Files.bytes(folder["out"]) == Self.old.content)
-            await store.close()
         }
     }
 
     @Test("C03: a server that sends 4 KiB at a time is asked for as much, and gets ahead")
     func smallAnswers() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(290_000, of: Self.old, in: store)
             let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"]) { _, head, body in
                 body = body.lowerBound..<min(body.lowerBound + 4096, body.upperBound)
@@ -135,14 +124,12 @@ struct ReplacementTests {
             }
             #expect(ranges.prefix(2) == ["bytes=285904-", "bytes=287952-292047"])
             #expect(try Files.bytes(folder["out"]) == Self.old.content)
-            await store.close()
         }
     }
 
     @Test("A part with other bytes than the stored ones does not remove these before their replacement is there")
     func otherBytes() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(200_000, of: Self.old, in: store)
             await #expect(throws: DownloadError.self) {
                 try await Self.fetch(Self.old, from: store, to: folder["out"]) { fields, head, body in
@@ -155,7 +142,6 @@ struct ReplacementTests {
             #expect(ranges == ["bytes=195904-"])
             #expect(result.reusedBytes == 200_000)
             #expect(try await store.entries().isEmpty)
-            await store.close()
         }
     }
 
@@ -163,8 +149,7 @@ struct ReplacementTests {
         "A body without a length that goes on behind the known length contradicts it",
         arguments: [(200_000, "a"), (200_000, "b"), (300_000, "b")])
     func surplus(held: Int, caller: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(held, of: Self.old, in: store)
             let longer = HonestServer(Self.old.content + [1, 2, 3], etag: Self.old.etag)
             let error = await #expect(throws: DownloadError.self) {
@@ -183,14 +168,12 @@ struct ReplacementTests {
             }
             #expect(error?.reason.code.rawValue == "tag-contradiction")
             #expect(try await store.entries().map(\.receivedBytes).max() == Int64(held))
-            await store.close()
         }
     }
 
     @Test("Complete bytes of an earlier version are confirmed by a response before they are delivered")
     func completeOlderVersion() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(300_000, of: Self.old, in: store)
             let transfer = try await TransferTests.begin(store)
             await transfer.requireAnswer()
@@ -199,7 +182,6 @@ struct ReplacementTests {
             let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"])
             #expect(ranges == ["bytes=95904-", "bytes=295904-299999"])
             #expect(try Files.bytes(folder["out"]) == Self.old.content)
-            await store.close()
         }
     }
 }

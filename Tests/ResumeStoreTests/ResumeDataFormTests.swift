@@ -28,8 +28,7 @@ struct ResumeDataFormTests {
 
     @Test("For coded bytes, resume data exists only for callers that store coded bytes")
     func coded() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let url = try DownloadURL(TransferTests.url)
             let policy = ResumePolicy(storesCoded: true)
             let transfer = try await store.open(url, headerFields: [:], policy: policy)
@@ -45,7 +44,6 @@ struct ResumeDataFormTests {
             try await transfer.close()
             #expect(try await store.resumeData(for: TransferTests.url) == nil)
             #expect(try await store.resumeData(for: TransferTests.url, policy: policy)?.receivedBytes == 10_000)
-            await store.close()
         }
     }
 }

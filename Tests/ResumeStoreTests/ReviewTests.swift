@@ -16,14 +16,12 @@ struct ReviewTests {
     private static func withParts(
         _ sql: String, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await TransferTests.begin(store)
             try await server.fill(transfer)
             try await transfer.close()
             try TransferTests.sql(folder, sql)
             try await body(store, folder)
-            await store.close()
         }
     }
 
@@ -85,8 +83,7 @@ struct ReviewTests {
 
     @Test("Using a plan twice writes nothing twice, and claims no byte that was not received")
     func stalePlan() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await TransferTests.leave(100_000, of: Self.server, in: store)
             let transfer = try await TransferTests.begin(store)
             let plan = await transfer.plan()

@@ -25,13 +25,11 @@ struct SegmentTests {
 
     /// Runs a test on a transfer of a new store whose first stream has begun, and closes both.
     static func withStarted(_ body: (TemporaryFolder, Transfer) async throws -> Void) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await begin(store)
             try await start(transfer)
             try await body(folder, transfer)
             try await transfer.close()
-            await store.close()
         }
     }
 
@@ -143,8 +141,7 @@ struct SegmentTests {
 
     @Test("A concurrent reader continues across stream boundaries and across bytes stored behind a gap")
     func readAlong() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let first = try await Self.begin(store)
             try await Self.start(first)
             let third = try #require(try await Self.open(6_000_000..<8_000_000, in: first, splitting: first.main))
@@ -173,7 +170,6 @@ struct SegmentTests {
             try Self.append(Self.server.content[6_000_000..<compared], to: next.main)
             #expect(next.heldView.held == 8_000_000, "without waiting for the end of the body")
             try await next.close()
-            await store.close()
         }
     }
 
@@ -289,8 +285,7 @@ struct SegmentTests {
 
     @Test("The end of a gap counts once it has been compared with the bytes behind it", arguments: GapEnd.allCases)
     func farSide(end: GapEnd) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let first = try await Self.begin(store)
             try await Self.start(first)
             let second = try #require(try await Self.open(4_000_000..<8_000_000, in: first, splitting: first.main))
@@ -407,8 +402,7 @@ struct SegmentTests {
 
     @Test("After a clean stop the bytes of each stream are kept, and no missing byte is claimed")
     func stopped() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await Self.begin(store)
             try await Self.start(transfer)
             let third = try #require(
@@ -473,10 +467,10 @@ struct SegmentTests {
     }
 
     /// Three streams, whose process is killed at a given point.
-    static func download(in path: String, dyingAt point: Int, occurrence: Int) async throws {
+    static func download(in path: String, dyingAt point: KillPoint, occurrence: Int) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
         let transfer = try await begin(store)
-        if let point = KillPoint(rawValue: point) { KillPoint.arm(point, occurrence: occurrence) }
+        KillPoint.arm(point, occurrence: occurrence)
         try await finish(transfer, streams: 3)
         try await transfer.deliver(to: Destination(checking: "\(path)/out"))
     }
@@ -490,10 +484,10 @@ struct SegmentTests {
         for occurrence in [1, 2, 5] where occurrence <= 2 || point == .bytesWritten || point == .checkpointCommitted {
             let folder = try TemporaryFolder()
             defer { folder.remove() }
-            let (path, number) = (folder.path, point.rawValue)
+            let path = folder.path
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, number = number as Int, occurrence = occurrence as Int] in
-                try await SegmentTests.download(in: path, dyingAt: number, occurrence: occurrence)
+                [path = path as String, point = point as KillPoint, occurrence = occurrence as Int] in
+                try await SegmentTests.download(in: path, dyingAt: point, occurrence: occurrence)
             }
             try await Self.recover(folder, streams: streams)
         }
@@ -501,8 +495,7 @@ struct SegmentTests {
 
     @Test("Without an overlap a stream ends where the next one begins, and nothing is compared")
     func withoutOverlap() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let transfer = try await store.open(
                 DownloadURL(Self.url), headerFields: [:], policy: ResumePolicy(overlap: 0))
             try await Self.start(transfer)
@@ -515,7 +508,6 @@ struct SegmentTests {
             #expect(try await transfer.endBody(.cut))
             let isRight = try await transfer.takeData(upTo: .max) == Self.server.content
             #expect(isRight)
-            await store.close()
         }
     }
 

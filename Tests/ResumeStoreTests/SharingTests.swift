@@ -15,8 +15,7 @@ struct SharingTests {
     #if os(Linux)
     @Test("A returned lease is free, even while a child that is being started still has its descriptor")
     func startingChild() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             try await HonestServer(sampleBytes(10_000)).fill(first, upTo: 5000)
             // The effect of `fork`: a second descriptor of the same open file.
@@ -35,8 +34,7 @@ struct SharingTests {
 
     @Test("A caller that does not want to wait gets an error saying that the entry is in use")
     func inUse() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let other = try await DownloadStore.open(at: folder["store"])
             let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
             for store in [store, other] {

@@ -250,9 +250,9 @@ struct SmallFileTests {
             let path = folder.path
             if replaces { try Files.write([1, 2, 3], to: folder["out"]) }
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, point = point.rawValue as Int] in
+                [path = path as String, point = point as KillPoint] in
                 let store = try await DownloadStore.open(at: "\(path)/store")
-                if let point = KillPoint(rawValue: point) { KillPoint.arm(point) }
+                KillPoint.arm(point)
                 try await SmallFileTests.fetch(Fetch(path: "\(path)/out"), in: store)
             }
             let store = try await DownloadStore.open(at: folder["store"])

@@ -12,11 +12,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SurveyTests {
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             try await CollectorTests.put("a", 1000, into: store)
             try await body(store, folder)
-            await store.close()
         }
     }
 

@@ -51,8 +51,7 @@ struct TransferTests {
 
     @Test("T1, T13: a changed representation gets a separate blob, and the old one is removed with its delivery")
     func changed() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await Self.begin(store)
             try await HonestServer(sampleBytes(300_000)).fill(transfer, upTo: 200_000)
             let before = try Files.names(in: folder["store/blobs"])
@@ -71,8 +70,7 @@ struct TransferTests {
 
     @Test("T2, T31: bytes that differ in the overlap are refused and nothing is appended")
     func overlap() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await Self.begin(store)
             try await HonestServer(sampleBytes(300_000)).fill(transfer, upTo: 200_000)
             // Another file with the same strong entity tag, as when it is replaced within a second.
@@ -89,8 +87,7 @@ struct TransferTests {
 
     @Test("C12, C16: bytes beyond the announced length are refused")
     func surplus() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let transfer = try await Self.begin(store)
             let plan = await transfer.plan()
             var head = HTTPResponse(status: .ok)
@@ -103,8 +100,7 @@ struct TransferTests {
 
     @Test("T5: a short body is never complete, and an empty file is")
     func coverage() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await Self.begin(store)
             let plan = await transfer.plan()
             var head = HTTPResponse(status: .ok)
@@ -165,8 +161,7 @@ struct TransferTests {
 
     @Test("An overtaken writer gets an error, and changes nothing")
     func superseded() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             let transfer = try await Self.begin(store)
             let server = HonestServer(sampleBytes(300_000))
             try await server.fill(transfer, upTo: 100_000)
@@ -179,8 +174,7 @@ struct TransferTests {
 
     @Test("Calls in the wrong order are errors")
     func misuse() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, _ in
             let transfer = try await Self.begin(store)
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }
             try await transfer.close()

@@ -150,8 +150,7 @@ struct WALResetTests {
 
     @Test("The store's own checkpoint takes an exclusive lock: a writer elsewhere keeps it out")
     func storeTakesTheLock() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
+        try await DownloadStore.with { store, folder in
             for name in ["a", "b"] {
                 let transfer = try await store.open(try .init("http://127.0.0.1/\(name)"), headerFields: [:])
                 try await HonestServer(sampleBytes(10)).fill(transfer, upTo: 5)

@@ -6,6 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 internal import Foundation
+package import ResumeStore
 
 /// A folder for one test, removed at its end.
 package struct TemporaryFolder: Sendable {
@@ -94,4 +95,19 @@ package func sampleBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     }
     bytes.removeLast(bytes.count - count)
     return bytes
+}
+
+extension DownloadStore {
+    /// Opens a store in a new folder, and closes it after the body.
+    package static func with<Result>(
+        _ configuration: Configuration = Configuration(),
+        _ body: (DownloadStore, TemporaryFolder) async throws -> Result
+    ) async throws -> Result {
+        try await TemporaryFolder.with { folder in
+            let store = try await open(at: folder["store"], configuration: configuration)
+            let result = try await body(store, folder)
+            await store.close()
+            return result
+        }
+    }
 }

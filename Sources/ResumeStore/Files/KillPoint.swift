@@ -6,9 +6,9 @@ import Synchronization
 /// A point between two steps at which tests can kill the process, to check what the next process finds.
 ///
 /// It does nothing in release builds.
-package enum KillPoint: Int, Sendable, CaseIterable {
+package enum KillPoint: String, Codable, Sendable, CaseIterable {
     /// A blob was created, but no row refers to it.
-    case blobCreated = 1
+    case blobCreated
     /// A row refers to a new blob; the old blob still exists.
     case startedOver
     /// The row of another stream exists, but no bytes have been received.
