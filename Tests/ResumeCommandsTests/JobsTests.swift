@@ -32,6 +32,21 @@ struct JobsTests {
         return ["get", "-i", home["list.txt"], "-P", home.path, "--retries", "0", "--stall-timeout", "900"]
     }
 
+    @Test("Two jobs of one URL wait neither for each other's place nor for each other's bytes", arguments: 1...5)
+    func sameResource(round: Int) async throws {
+        try await OriginServer.withServer(handler: { _ in .status("503 Unavailable") }) { server async throws in
+            let url = server.url("/\(round).bin")
+            for name in ["one", "two"] {
+                let outcome = await home.run("get", url, "-o", home[name], "--retries", "0")
+                #expect(outcome.status == .tryAgain, "\(outcome)")
+            }
+            server.setHandler(Self.handler)
+            let outcome = await home.run("resume", "-j", "1")
+            #expect(outcome.status == .success, "\(outcome)")
+            for name in ["one", "two"] { #expect(Self.content("/\(round).bin").matches(try home.bytes(name))) }
+        }
+    }
+
     @Test("A list is asked for again as a whole, also if one of its files has failed: those in place may have changed")
     func listAgain() async throws {
         try await OriginServer.withServer(handler: Self.failing("/b.bin")) { server async throws in

@@ -194,24 +194,9 @@ public struct Downloader: Sendable {
         return digest.map { $0 != .wrong } ?? false
     }
 
-    /// Waits, before a download begins, until its origin may be asked; its place is free for that time.
-    func waitsForOrigin(of request: DownloadRequest) async {
-        let clock = request.waitClock
-        func mayBegin() -> Bool {
-            (request.origins ?? origins).with(request.url.origin) {
-                $0.mayBegin(at: clock.now(), patience: request.retryPolicy.time)
-            }
-        }
-        if mayBegin() { return }
-        await request.onPause?(true)
-        while !mayBegin(), !Task.isCancelled { try? await clock.sleep(clock.now() + .milliseconds(50)) }
-        await request.onPause?(false)
-    }
-
     private func begin(
         _ request: DownloadRequest, to destination: Destination, _ key: FreeKey? = nil, waits: Bool = false,
-        on queue: isolated TransferQueue,
-        onEvent: DownloadEvent.Listener
+        on queue: isolated TransferQueue, onEvent: DownloadEvent.Listener
     ) async throws -> Transfer {
         var policy = request.policy
         policy.confirmsComplete = request.permits != nil || transport.permitsSomeAddressesOnly
@@ -220,7 +205,11 @@ public struct Downloader: Sendable {
             return try await open(request, policy, to: place, key, waits: waits, on: queue)
         } catch let error as StoreError where error.code == .inUse && request.waits && !waits {
             onEvent(.waiting)
-            return try await begin(request, to: destination, waits: true, on: queue, onEvent: onEvent)
+            // Who uses the download may wait for a place itself.
+            await request.onPause?(true)
+            let transfer = try await begin(request, to: destination, waits: true, on: queue, onEvent: onEvent)
+            await request.onPause?(false)
+            return transfer
         }
     }
 

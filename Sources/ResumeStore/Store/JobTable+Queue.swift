@@ -26,9 +26,7 @@ extension JobTable {
     /// Adds, changes and removes requests of a queue in one transaction.
     ///
     /// - Returns: The row IDs, in the order of the requests.
-    package func record(
-        _ requests: [Job], removing ids: some Sequence<Int64> & Sendable
-    ) async throws -> [Int64] {
+    package func record(_ requests: [Job], removing ids: some Sequence<Int64> & Sendable) async throws -> [Int64] {
         try await store.writeEntry { [queue] connection in
             for id in ids { try connection.removeQueued(id, from: queue) }
             return try requests.map { try connection.setQueued($0, in: queue) }
