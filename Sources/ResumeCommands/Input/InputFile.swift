@@ -86,7 +86,7 @@ final class InputFile {
             let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
             if end - start >= count, let line = line(bytes[start..<end], number) { body(line) }
             start = end + 1
-            number = number + 1
+            number += 1
         }
         return number
     }

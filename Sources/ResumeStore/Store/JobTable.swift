@@ -106,14 +106,10 @@ package final class JobTable: Sendable {
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
     package func claim(_ ids: [Int64], again: Bool = false) async throws -> [Claim] {
-        // Most have IDs that follow one another.
-        let (first, last) = (ids.first ?? 0, ids.last ?? -1)
-        let isRange = first <= last && ids.enumerated().allSatisfy { first &+ Int64($0) == $1 }
-        let range = isRange ? first...last : nil
-        let locked = try StoreError.wrapping { try lock(ids, range) }
+        let locked = try StoreError.wrapping { try lock(ids) }
         do {
             // Read after they were locked, so that nobody else changes them.
-            let jobs = try await store.read { [queue] connection in try connection.jobs(ids, range, in: queue) }
+            let jobs = try await store.read { [queue] connection in try connection.jobs(ids, in: queue) }
             return zip(ids, locked).map { id, isLocked in
                 let job = jobs[id]
                 guard isLocked else { return .busy(job) }
@@ -128,9 +124,11 @@ package final class JobTable: Sendable {
     }
 
     /// Locks jobs; returns whether each is locked by the caller.
-    private func lock(_ ids: [Int64], _ range: ClosedRange<Int64>?) throws -> [Bool] {
-        // Nobody else runs most of them.
-        let areLocked = try range.map { try jobs.tryLock($0.lowerBound, count: Int64(ids.count)) } ?? false
+    private func lock(_ ids: [Int64]) throws -> [Bool] {
+        // Most have IDs that follow one another, and nobody else runs them. No length would mean the whole file.
+        let first = ids.first ?? 0
+        let isRange = !ids.isEmpty && ids.enumerated().allSatisfy { first &+ Int64($0) == $1 }
+        let areLocked = try isRange && jobs.tryLock(first, count: Int64(ids.count))
         return try ids.map { try areLocked || jobs.tryLock($0) }
     }
 
