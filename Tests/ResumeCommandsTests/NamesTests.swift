@@ -291,6 +291,20 @@ struct NamesTests {
         }
     }
 
+    @Test("A delivered file whose digest is named later is still asked for with its validator when none is named again")
+    func digestNamedLater() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            #expect(await get(server).status == .success)
+            for _ in 0..<2 { #expect(await get(server, "--sha256", Self.sha256(Self.bytes)).status == .success) }
+            #expect(server.requests.count == 1)
+            let last = await get(server)
+            #expect(last.errors.contains("unchanged on the server"), "\(last)")
+            #expect(server.requests.last?.field("If-None-Match") == "\"1\"")
+            // The digest that was proved is still known.
+            #expect(await home.run("verify", home["f.bin"]).output.contains("SHA-256 verified"))
+        }
+    }
+
     @Test(
         "A delivered file with other bytes but the same size and time is damaged, and is replaced",
         arguments: [true, false])

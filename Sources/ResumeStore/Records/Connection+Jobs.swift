@@ -196,15 +196,20 @@ extension Connection {
     ///   - state: The state.
     ///   - failure: Why its last run failed.
     ///   - isRun: Whether a run of it has ended.
+    ///   - unchanged: The file in place, whose record the job takes over if it has none: it may have other terms than
+    ///     the job that brought the file.
     /// - Throws: `SQLiteError`.
     borrowing func setJob(
-        _ id: Int64, in queue: Int64, to state: Job.State, because failure: Reason?, isRun: Bool
+        _ id: Int64, in queue: Int64, to state: Job.State, because failure: Reason?, isRun: Bool,
+        unchanged: DeliveryRecord? = nil
     ) throws {
         let isEnded = state == .done || state == .cancelled
         try run(
-            "UPDATE queued SET state = ?, ended = ?, failure = ?, attempts = attempts + ? WHERE id = ? AND queue = ?",
-            isEnded ? Job.State.failed.rawValue : state.rawValue, isEnded ? state.rawValue : nil,
-            failure?.stored, isRun, id, queue)
+            """
+            UPDATE queued SET state = ?, ended = ?, failure = ?, attempts = attempts + ?,
+                file = ifnull(file, (SELECT file FROM delivered WHERE path = ? AND url = ?)) WHERE id = ? AND queue = ?
+            """, isEnded ? Job.State.failed.rawValue : state.rawValue, isEnded ? state.rawValue : nil,
+            failure?.stored, isRun, unchanged?.path, unchanged?.url, id, queue)
     }
 
     /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest
