@@ -36,8 +36,8 @@ extension DownloadStore {
                 }
             }
             return DownloadStore(
-                folder: folder, presence: presence, database: database, guardLock: lock, identityKey: identityKey,
-                configuration: configuration)
+                folder: folder, presence: presence, database: database, lookups: await database.reader(of: folder),
+                guardLock: lock, identityKey: identityKey, configuration: configuration)
         } catch {
             await database.close()
             throw StoreError(wrapping: error, at: path)
@@ -46,6 +46,24 @@ extension DownloadStore {
 }
 
 extension Database {
+    /// Opens another connection, which only reads.
+    ///
+    /// - Returns: The connection; this one if no file descriptor is left, or the folder was moved.
+    nonisolated func reader(of folder: StoreFolder) async -> Database {
+        let reader = Database(label: "resume-store.reader")
+        do {
+            // Not opened as read-only, since SQLite's integrity check would then skip CHECK constraints.
+            try await reader.open {
+                let connection = try Connection.open(path: folder.databasePath)
+                try connection.execute("PRAGMA query_only = ON")
+                return connection
+            }
+            return reader
+        } catch {
+            return self
+        }
+    }
+
     /// Opens the folder, the lock and the connection, and migrates the schema, on the database's queue.
     fileprivate func opening(
         path: String, creating: Bool, tell: (@Sendable (Int64, Int64) -> Void)?

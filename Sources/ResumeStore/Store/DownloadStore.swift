@@ -69,6 +69,8 @@ public final class DownloadStore: Sendable {
     package let folder: StoreFolder
     private let presence: Presence
     let database: Database
+    /// Another connection, so that ``readNow(_:)`` does not wait for commits.
+    private let lookups: Database
     let guardLock: StoreLock
     let checkpointer: Checkpointer
     let deliveries: DeliveryBatch
@@ -77,14 +79,15 @@ public final class DownloadStore: Sendable {
     package let identityKey: HashKey
 
     init(
-        folder: StoreFolder, presence: Presence, database: Database, guardLock: StoreLock, identityKey: HashKey,
-        configuration: Configuration
+        folder: StoreFolder, presence: Presence, database: Database, lookups: Database, guardLock: StoreLock,
+        identityKey: HashKey, configuration: Configuration
     ) {
         self.identityKey = identityKey
         path = folder.path
         self.folder = folder
         self.presence = presence
         self.database = database
+        self.lookups = lookups
         self.guardLock = guardLock
         self.configuration = configuration
         checkpointer = Checkpointer(folder: folder, lock: guardLock)
@@ -98,6 +101,7 @@ public final class DownloadStore: Sendable {
         // In a forked child it belongs to the parent, which continues to use it.
         if ForkedChild.isCurrent { return }
         let checkpointer = checkpointer
+        await close(lookups)
         // If the checkpoint fails, the next opening does it.
         try? await database.withConnection { connection in try checkpointer.finish(connection) }
         await database.close()
@@ -120,7 +124,7 @@ public final class DownloadStore: Sendable {
     func writeNow<Result: Sendable>(
         durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
-        try withConnectionNow { connection in try write(with: connection, durability: durability, body) }
+        try withConnectionNow(of: database) { try write(with: $0, durability: durability, body) }
     }
 
     /// Commits a transaction that may create a row.
@@ -153,7 +157,7 @@ public final class DownloadStore: Sendable {
     }
 
     private func withConnectionNow<Result: Sendable>(
-        _ body: @Sendable (borrowing Connection) throws -> Result
+        of database: Database, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         try StoreError.refuseForkedChild()
         return try StoreError.wrapping { try database.withConnectionNow(body) }
@@ -199,23 +203,10 @@ public final class DownloadStore: Sendable {
 
     /// Opens a separate connection that only reads; the caller closes it.
     ///
-    /// - Returns: The connection; the shared one if no file descriptor is left, or the folder was moved.
     /// - Throws: ``StoreError`` if the store is closed.
     func reader() async throws -> Database {
         try await read { _ in }
-        let path = folder.databasePath
-        let reader = Database(label: "resume-store.reader")
-        do {
-            // Not opened as read-only, since SQLite's integrity check would then skip CHECK constraints.
-            try await reader.open {
-                let connection = try Connection.open(path: path)
-                try connection.execute("PRAGMA query_only = ON")
-                return connection
-            }
-            return reader
-        } catch {
-            return database
-        }
+        return await database.reader(of: folder)
     }
 
     /// Closes a connection of ``reader()``.
@@ -244,7 +235,9 @@ public final class DownloadStore: Sendable {
     ///
     /// - Throws: ``StoreError``.
     func readNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
-        try withConnectionNow { connection in try connection.transaction(.deferred) { try body(connection) } }
+        try withConnectionNow(of: lookups) { connection in
+            try connection.transaction(.deferred) { try body(connection) }
+        }
     }
 
     /// Runs ``read(_:)`` to completion even if the task is cancelled, for what is needed after a cancellation.
