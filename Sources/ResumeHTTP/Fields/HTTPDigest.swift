@@ -53,7 +53,9 @@ public struct HTTPDigest: Sendable, Hashable {
     ///
     /// - Returns: nil if their number is wrong for the algorithm, or if there are other characters.
     package init?(_ algorithm: Algorithm, hexadecimal text: String) {
-        guard text.utf8.count == 2 * algorithm.byteCount, let bytes = Hexadecimal.bytes(text) else { return nil }
+        guard text.utf8.count == 2 * algorithm.byteCount, let bytes = Hexadecimal.bytes(Array(text.utf8)[...]) else {
+            return nil
+        }
         self.init(algorithm, bytes: bytes)
     }
 

@@ -49,10 +49,10 @@ package struct Provenance: Sendable, Hashable {
 
     /// Reads ``stored``; nil if it is not valid.
     package init?(stored: String) {
-        let parts = stored.parts(at: " ", most: 2)
-        guard parts.count == 3, let trust = ServerTrust(stored: String(parts[1])) else { return nil }
-        code = String(parts[0])
-        address = String(parts[2])
+        let parts = stored.utf8.parts(at: UInt8(ascii: " "), most: 2).map { String(Substring($0)) }
+        guard parts.count == 3, let trust = ServerTrust(stored: parts[1]) else { return nil }
+        code = parts[0]
+        address = parts[2]
         self.trust = trust
     }
 }

@@ -103,21 +103,26 @@ extension DeliveredFile {
     /// Parses a stored text; nil if it was damaged or manipulated.
     init?(stored: String) {
         // Earlier releases recorded the time in milliseconds, and neither digest nor path nor resource.
-        let hasNumbers = stored.split(separator: " ", maxSplits: 3).dropFirst(2).first?.contains("/") == true
-        let words = stored.split(separator: " ", maxSplits: hasNumbers ? 8 : 5)
-        guard words.count == (hasNumbers ? 9 : 6), let time = Int64(words[0]), let size = Int64(words[1]),
-            let last = words.last
-        else { return nil }
-        let numbers = words[2].split(separator: "/").map { Int64($0) ?? -1 }
+        let (space, slash) = (UInt8(ascii: " "), UInt8(ascii: "/"))
+        // Bytes, since characters would take longer than the query.
+        let text = Array(stored.utf8)
+        let hasNumbers = text.split(separator: space, maxSplits: 3).dropFirst(2).first?.contains(slash) == true
+        let words = text.split(separator: space, maxSplits: hasNumbers ? 8 : 5)
+        let number: (ArraySlice<UInt8>) -> Int64? = { Int64(String(decoding: $0, as: UTF8.self)) }
+        guard words.count == (hasNumbers ? 9 : 6), let time = number(words[0]), let size = number(words[1]) else {
+            return nil
+        }
+        let last = String(decoding: words[words.count - 1], as: UTF8.self)
+        let numbers = words[2].split(separator: slash).map { number($0) ?? -1 }
         guard let first = numbers.first, numbers.count == (hasNumbers ? 4 : 1) else { return nil }
-        let bytes: (Substring) -> [UInt8]? = { word in
-            word.first == "x" ? Hexadecimal.bytes(word.dropFirst()) : nil
+        let bytes: (ArraySlice<UInt8>) -> [UInt8]? = { word in
+            word.first == UInt8(ascii: "x") ? Hexadecimal.bytes(word.dropFirst()) : nil
         }
         stamp = FileStamp(size: size, modified: hasNumbers ? first : first.multipliedReportingOverflow(by: 1_000_000).0)
         deliveredAt = time
         requester = bytes(words[3])
         entityTag = bytes(words[4])
-        lastModified = last == "-" ? nil : String(last)
+        lastModified = last == "-" ? nil : last
         guard hasNumbers else { return }
         stamp.changed = numbers[1] == -1 ? nil : numbers[1]
         stamp.inode = numbers[2] == -1 ? nil : UInt64(bitPattern: numbers[2])
