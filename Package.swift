@@ -108,7 +108,7 @@ let package = Package(
                 .embedInCode("V14__adopted.sql"),
                 .embedInCode("V15__size_index.sql"), .embedInCode("V16__resource.sql"),
                 .embedInCode("V17__contradictions.sql"),
-                .embedInCode("V19__delivered.sql"),
+                .embedInCode("V19__delivered.sql"), .embedInCode("V20__log_without_index.sql"),
             ],
             swiftSettings: settings),
         .target(

@@ -33,7 +33,11 @@ package struct Migration: Sendable {
         Migration(version: 16, name: "V16__resource", sql: text(PackageResources.V16__resource_sql)),
         Migration(version: 17, name: "V17__contradictions", sql: text(PackageResources.V17__contradictions_sql)),
         Migration(version: 19, name: "V19__delivered", sql: text(PackageResources.V19__delivered_sql)),
+        Migration(version: 20, name: "V20__log_without_index", sql: text(PackageResources.V20__log_without_index_sql)),
     ]
+
+    /// The SHA-256 of the schema after all steps, as the store reads it; a test compares it.
+    package static let digest = "39678dc18493bff1d4f7d699f8a399d6bc93df84225d767e36bee097e8c93722"
 
     private static func text(_ bytes: [UInt8]) -> String {
         String(decoding: bytes, as: UTF8.self)

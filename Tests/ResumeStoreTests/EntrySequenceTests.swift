@@ -116,6 +116,7 @@ struct EntrySequenceTests {
             try TransferTests.sql(
                 folder,
                 """
+                CREATE INDEX event_by_key ON event (key, id);
                 DROP TABLE delivered;
                 DROP INDEX download_by_url; DROP INDEX download_by_destination; DROP INDEX download_by_received;
                 DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;

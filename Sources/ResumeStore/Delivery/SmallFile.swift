@@ -152,7 +152,7 @@ package final class SmallFile: Sendable {
         var caller = caller
         return Departure(
             of: key.name, from: caller.url, to: destination, fulfilling: rows, bytes: body.length,
-            started: (begin, body.reason), digest: digest, body.representation,
+            started: body.reason == .firstRequest ? nil : (begin, body.reason), digest: digest, body.representation,
             caller.requester(for: body.representation, store.identityKey))
     }
 }
