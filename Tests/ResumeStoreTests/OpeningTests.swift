@@ -67,6 +67,13 @@ struct OpeningTests {
         }
     }
 
+    @Test("The recorded digest is that of the schema that the migrations create")
+    func digest() throws {
+        let texts = try SchemaTexts.expected(at: Schema.version)
+        #expect(texts.digest == Migration.digest)
+        #expect(try texts.digest != SchemaTexts.expected(at: Schema.version - 1).digest)
+    }
+
     @Test("A database of the first release is migrated, and its partial continued")
     func firstRelease() async throws {
         try await TemporaryFolder.with { folder in
@@ -78,6 +85,7 @@ struct OpeningTests {
             try TransferTests.sql(
                 folder,
                 """
+                CREATE INDEX event_by_key ON event (key, id);
                 DROP INDEX download_by_url;
                 DROP INDEX download_by_destination;
                 DROP INDEX download_by_received; DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;

@@ -25,11 +25,11 @@ enum HelpTopic: String, CaseIterable {
 
     /// The texts about each command and topic.
     fileprivate static let texts = {
-        let sections = String(decoding: PackageResources.help_txt, as: UTF8.self).split(separator: "== ")
+        let sections = String(decoding: PackageResources.help_txt, as: UTF8.self).pieces(at: "== ").dropFirst()
         return Dictionary(
             uniqueKeysWithValues: sections.map { section in
-                let name = section.prefix { $0 != "\n" }
-                return (String(name), String(section.dropFirst(name.count + 1).dropLast()))
+                let parts = section.pieces(at: "\n", most: 1)
+                return (parts[0], String(parts[1].dropLast()))
             })
     }()
 }
@@ -38,7 +38,7 @@ extension CommandConfiguration {
     /// Describes a command with its texts: what it does, its usage if the parser's own would not be clear, and what the
     /// help says besides.
     init(_ name: String, version: String = "", groups: [CommandGroup] = [], aliases: [String] = []) {
-        let parts = HelpTopic.texts[name]?.split(separator: "\n--\n").map(String.init) ?? []
+        let parts = HelpTopic.texts[name]?.pieces(at: "\n--\n") ?? []
         self.init(
             commandName: name, abstract: parts.first ?? "", usage: parts.count > 2 ? parts[1] : nil,
             discussion: parts.last ?? "", version: version, groupedSubcommands: groups, aliases: aliases)

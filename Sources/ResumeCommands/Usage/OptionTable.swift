@@ -8,10 +8,10 @@ extension ArgumentHelp {
     ///
     /// A dot precedes the name of an option that only --help-hidden shows.
     private static let table = {
-        let lines = String(decoding: PackageResources.options_txt, as: UTF8.self).split(separator: "\n")
-        let pairs = lines.map { line in
-            let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
-            let words = parts[0].split(separator: " ").map(String.init)
+        let lines = String(decoding: PackageResources.options_txt, as: UTF8.self).pieces(at: "\n")
+        let pairs = lines.filter { !$0.isEmpty }.map { line in
+            let parts = line.pieces(at: ": ", most: 1)
+            let words = parts[0].pieces(at: " ")
             let help = ArgumentHelp(
                 parts.count > 1 ? parts[1] : "", valueName: words.dropFirst().first,
                 visibility: line.hasPrefix(".") ? .hidden : .default)
@@ -22,7 +22,7 @@ extension ArgumentHelp {
 
     /// The help of an option, or of an argument that a word stands for.
     static func of(_ names: String) -> ArgumentHelp {
-        names.split(separator: " ").first { $0.count > 1 }.flatMap { table[String($0)] } ?? ""
+        names.pieces(at: " ").first { $0.utf8.count > 1 }.flatMap { table[$0] } ?? ""
     }
 }
 
@@ -30,9 +30,9 @@ extension NameSpecification {
     /// The names of an option; its value may follow a letter at once.
     static func option(_ names: String, isJoined: Bool = true) -> NameSpecification {
         NameSpecification(
-            names.split(separator: " ").map { word in
-                let name = String(word.split(separator: "/").last ?? word)
-                return name.count > 1 ? .customLong(name) : .customShort(Character(name), allowingJoined: isJoined)
+            names.pieces(at: " ").map { word in
+                let name = word.pieces(at: "/").last ?? word
+                return name.utf8.count > 1 ? .customLong(name) : .customShort(Character(name), allowingJoined: isJoined)
             })
     }
 }

@@ -1,3 +1,4 @@
+import ResumeHTTP
 import ResumeMigrations
 package import ResumeSQLite
 import Synchronization
@@ -25,6 +26,12 @@ package struct SchemaTexts: Sendable, Equatable {
         "table sqlite_stat1": "sqlite_stat1: CREATE TABLE sqlite_stat1(tbl,idx,stat)",
         "table sqlite_stat4": "sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
     ]
+
+    /// The hexadecimal SHA-256 of the texts.
+    package var digest: String? {
+        let lines = texts.map { "\($0): \($1)\n" }.sorted()
+        return HTTPDigest(.sha256, of: Array(lines.joined().utf8))?.hexadecimal
+    }
 
     /// Whether the schema is empty.
     package var isEmpty: Bool { texts.isEmpty }
