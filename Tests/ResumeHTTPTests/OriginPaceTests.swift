@@ -65,7 +65,9 @@ struct OriginPaceTests {
         pace.leave(first)
         #expect(pace.refuses(first) == nil, "the second has no answer yet")
         if hasLeft { pace.leave(second) }
+        if hasLeft { #expect(pace.join(again: second) == second, "as when its response is handed over") }
         #expect(pace.refuses(second) == true)
+        pace.leave(second)
         guard case .go(let third) = pace.enter(at: .zero) else { return #expect(hasLeft == false) }
         #expect(pace.refuses(third) == false, "nothing was served since it began")
     }

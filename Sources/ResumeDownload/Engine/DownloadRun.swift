@@ -15,7 +15,7 @@ struct DownloadRun {
     let metrics: DownloadMetrics
     let onEvent: DownloadEvent.Listener
     /// The response to the first request, if it was sent before the run; nil otherwise.
-    var first: Result<RequestSender.Reply, any Error>?
+    var first: SmallDownload.Answer?
     /// Whether an event has said that the first body begins.
     var isAnnounced = false
 
@@ -248,7 +248,7 @@ extension DownloadRun: RequestClient {
 
     var renews: Bool { request.refresh != nil }
 
-    var isAnswered: Bool { first != nil }
+    var answered: OriginPace.Turn? { first?.turn }
 
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes

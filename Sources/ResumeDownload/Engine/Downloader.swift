@@ -101,7 +101,7 @@ public struct Downloader: Sendable {
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
                 let sender = RequestSender(request: request, transport: transport)
                 var key: FreeKey?
-                var first: Result<RequestSender.Reply, any Error>?
+                var first: SmallDownload.Answer?
                 var isAnnounced = false
                 if !isRead, let small = try self.small(sender, to: names.admitted(destination), names, onEvent) {
                     switch try await small.run() {
@@ -109,8 +109,8 @@ public struct Downloader: Sendable {
                         observer.metrics.fetched(result.totalBytes)
                         onEvent(.finished(result))
                         return result
-                    case .handedOver(let reply, let announced):
-                        (key, first, isAnnounced) = (small.key, reply, announced)
+                    case .handedOver(let answer, let announced):
+                        (key, first, isAnnounced) = (small.key, answer, announced)
                     }
                 }
                 do {
@@ -122,7 +122,7 @@ public struct Downloader: Sendable {
                     return try await download(run, onTransfer: onTransfer)
                 } catch {
                     // It may not have been used.
-                    (try? first?.get())?.response.body.cancel()
+                    (try? first?.reply.get())?.response.body.cancel()
                     throw error
                 }
             }

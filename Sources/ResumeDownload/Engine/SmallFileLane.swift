@@ -26,8 +26,11 @@ struct SmallDownload {
     enum Outcome {
         case delivered(DownloadResult)
         /// The ordinary way goes on with the response to the first request, if that was sent.
-        case handedOver(Result<RequestSender.Reply, any Error>?, isAnnounced: Bool = false)
+        case handedOver(Answer?, isAnnounced: Bool = false)
     }
+
+    /// The response to the first request, and its turn at the origin.
+    typealias Answer = (reply: Result<RequestSender.Reply, any Error>, turn: OriginPace.Turn)
 
     let sender: RequestSender
     let destination: Destination
@@ -70,15 +73,17 @@ struct SmallDownload {
             do {
                 reply = try await sender.send(.whole(reason: nil))
             } catch {
-                return .handedOver(.failure(error))
+                return .handedOver((.failure(error), turn))
             }
             try keepIfUnchanged(reply.response)
-            guard let begun = self.file(for: reply.response) else { return .handedOver(.success(reply)) }
+            guard let begun = self.file(for: reply.response) else {
+                return .handedOver((.success(reply), turn))
+            }
             origins.with(origin) { $0.serves(turn) }
             file = begun
             let body = reply.response.body
             reply.response.body = BegunBody(file, before: body)
-            guard await receives(body, into: file) else { return .handedOver(.success(reply)) }
+            guard await receives(body, into: file) else { return .handedOver((.success(reply), turn)) }
             origins.with(origin) { $0.works = true }
         }
         let length = file.body.length
@@ -94,7 +99,7 @@ struct SmallDownload {
             to: destination, for: caller(after: reply.response), fulfilling: request.queuedRows, digest: digest)
         guard isDelivered else {
             if waits { await request.onPause?(false) }
-            return .handedOver(.success(reply), isAnnounced: true)
+            return .handedOver((.success(reply), turn), isAnnounced: true)
         }
         var result = DownloadResult(
             path: destination.path, totalBytes: length, fetchedBytes: length, digest: digest)

@@ -55,11 +55,12 @@ package struct OriginPace: Sendable {
         return isOpen ? .go(join()) : .full
     }
 
-    /// Records a request that was sent before.
-    package mutating func join() -> Turn {
-        lastTurn += 1
-        busy[lastTurn] = .pending
-        return lastTurn
+    /// Records a request, which may have had a turn before.
+    package mutating func join(again earlier: Turn? = nil) -> Turn {
+        let turn = earlier ?? lastTurn + 1
+        lastTurn = max(lastTurn, turn)
+        busy[turn] = .pending
+        return turn
     }
 
     /// When downloads that have not begun may begin, unless the origin serves others only.

@@ -54,7 +54,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
         return .body(received: max(await transfer.partial.length - start, 0), failure: failure)
     }
 
-    var isAnswered: Bool { first != nil }
+    var answered: OriginPace.Turn? { first == nil ? nil : 0 }
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
         if verdict.usesBody { isOfOneAnswer = verdict.replaces }

@@ -73,8 +73,8 @@ package protocol RequestClient {
     /// Returns what a failure without a response says about the server; nil if nothing.
     func noAnswer(_ failure: any Error) -> NoAnswer?
 
-    /// Whether the response to the next request has arrived already.
-    var isAnswered: Bool { get }
+    /// The turn of the next request at its origin, if the response has arrived already.
+    var answered: OriginPace.Turn? { get }
 
     /// Whether a response that refuses the download may lead to another URL or other header fields.
     var renews: Bool { get }
@@ -108,7 +108,7 @@ extension RequestClient {
 
     package var renews: Bool { false }
 
-    package var isAnswered: Bool { false }
+    package var answered: OriginPace.Turn? { nil }
 }
 
 /// What a request without a response says about the server.

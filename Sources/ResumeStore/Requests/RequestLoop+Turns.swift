@@ -13,7 +13,9 @@ extension RequestLoop {
     func takeTurn() async throws -> Turn {
         while true {
             let origin = await client.transfer.origin
-            if client.isAnswered { return Turn(origin: origin, number: origins.with(origin) { $0.join() }) }
+            if let turn = client.answered {
+                return Turn(origin: origin, number: origins.with(origin) { $0.join(again: turn) })
+            }
             try Task.checkCancellation()
             let now = clock.now()
             switch origins.with(origin, { $0.enter(at: now) }) {

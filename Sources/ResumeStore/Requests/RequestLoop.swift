@@ -52,7 +52,7 @@ package struct RequestLoop<Client: RequestClient> {
     package mutating func run(_ send: Send) async throws {
         if let size = await client.transfer.closedSize { course.ranges = RangeCourse(closed: size) }
         while await !client.transfer.isComplete {
-            if !client.isAnswered { try Task.checkCancellation() }
+            if client.answered == nil { try Task.checkCancellation() }
             let avoided = course.avoidsRange ?? (course.ranges.isPlain ? .rangeFailsRepeatedly : nil)
             let length = course.ranges.size == nil ? nil : await client.transfer.partial.representation?.completeLength
             let plan = await client.transfer.plan(avoidsRange: avoided).limited(by: &course.ranges, of: length)
