@@ -112,7 +112,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "ResumeHTTP", dependencies: ["CResumeChecksum", httpTypes, structuredFields], swiftSettings: settings),
+            name: "ResumeHTTP", dependencies: ["CResumeChecksum", httpTypes, structuredFields],
+            resources: [.embedInCode("Reasons/reasons.txt")], swiftSettings: settings),
         .target(name: "CResumeFiles"),
         .target(name: "CResumeChecksum"),
         .target(name: "ResumeFiles", dependencies: ["CResumeChecksum", "CResumeFiles"], swiftSettings: settings),

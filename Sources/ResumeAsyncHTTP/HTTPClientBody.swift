@@ -65,7 +65,6 @@ public struct HTTPClientBody: AsyncSequence, Sendable {
 }
 
 extension Reason {
-    fileprivate static let clientDecodes = Reason(
-        "client-decodes", "the HTTPClient of the application decodes bodies; create it with decompression = .disabled")
+    fileprivate static let clientDecodes = Reason("client-decodes")
 }
 #endif

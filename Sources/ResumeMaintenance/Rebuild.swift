@@ -230,8 +230,7 @@ struct Rebuild {
 }
 
 extension Reason {
-    fileprivate static let rebuilt = Reason(
-        "rebuilt", "the damaged database was rebuilt; these bytes match their checksums")
+    fileprivate static let rebuilt = Reason("rebuilt")
 }
 
 package typealias RebuildReport = DownloadStore.RebuildReport

@@ -172,7 +172,7 @@ extension DownloadStore {
             }
             try connection.record(
                 .damaged, key: entry.key,
-                reason: Reason("repaired", "verify removed data that did not match its records"),
+                reason: Reason("repaired"),
                 bytes: current.receivedBytes - intact.heldBytes)
             return blobs
         }

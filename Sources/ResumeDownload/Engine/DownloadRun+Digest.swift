@@ -98,19 +98,11 @@ extension DownloadRun {
 }
 
 extension Reason {
-    static let digestToBeConfirmed = Reason(
-        "digest-to-be-confirmed",
-        "the content does not have the expected digest; the server is asked whether it still has this content")
+    static let digestToBeConfirmed = Reason("digest-to-be-confirmed")
 
-    static let announcedDigestMismatch = Reason(
-        "announced-digest-mismatch",
-        "the content does not match the digest sent by the server (Repr-Digest)")
+    static let announcedDigestMismatch = Reason("announced-digest-mismatch")
 
-    static let namedDigestMismatch = Reason(
-        "named-digest-mismatch",
-        "the content does not match the digest in the name of the file that was adopted")
+    static let namedDigestMismatch = Reason("named-digest-mismatch")
 
-    static let contentDigestMismatch = Reason(
-        "content-digest-mismatch",
-        "the response body does not match the digest sent by the server (Content-Digest)")
+    static let contentDigestMismatch = Reason("content-digest-mismatch")
 }

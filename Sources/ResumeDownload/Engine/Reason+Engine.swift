@@ -29,32 +29,28 @@ extension Reason {
     }
 
     /// The file is in place, and the stored copy of it is not needed.
-    static let deliveredBefore = Reason(
-        "delivered-before", "the file was already delivered by a run that was interrupted")
+    static let deliveredBefore = Reason("delivered-before")
 
     /// The caller or a queue cancelled the download.
-    static let cancelled = Reason("cancelled", "cancelled by the caller; the partial data is kept")
+    static let cancelled = Reason("cancelled")
 
     /// The download was cancelled and its data will be removed, unless another download of the same file prevents it.
-    static let cancelledRemoving = Reason(
-        "cancelled-removed",
-        "cancelled by the caller; the partial data is removed unless another download uses it")
+    static let cancelledRemoving = Reason("cancelled-removed")
 
     /// The reason for the removal itself.
     static let cancelledRemoved = Reason("cancelled-removed", "cancelled by the caller; the partial data was removed")
 
     /// A queue or a task paused it, or a queue let another download run first.
-    static let paused = Reason("paused", "paused; the partial data is kept")
+    static let paused = Reason("paused")
 
     /// The program received a signal to exit.
-    package static let interrupted = Reason("interrupted", "interrupted by a signal; the partial data is kept")
+    package static let interrupted = Reason("interrupted")
 
     /// The download took longer than the user allows.
-    package static let timeLimit = Reason("time-limit", "ended after the time of --max-time; the partial data is kept")
+    package static let timeLimit = Reason("time-limit")
 
     /// The output of the download could not be written.
-    package static let outputClosed = Reason(
-        "output-closed", "the output could not be written; the partial data is kept")
+    package static let outputClosed = Reason("output-closed")
 
     static func evicted(_ bytes: Int64) -> Reason {
         Reason("evicted", "the store removed the \(bytes) bytes received before the pause to stay within its limits")

@@ -5,11 +5,11 @@ extension DownloadError {
     /// The queue is closed.
     package static let queueClosed = DownloadError(
         .closed,
-        Reason("queue-closed", "the queue is closed; its unfinished downloads continue when it is opened again"))
+        Reason("queue-closed"))
     /// The download was cancelled in the queue.
     package static let cancelledInQueue = DownloadError(
         .cancelled,
-        Reason("cancelled-in-queue", "the download was cancelled in the queue; add it again to resume it"))
+        Reason("cancelled-in-queue"))
 
     /// The request conflicts with another one for the same download.
     package static func conflict(_ text: String) -> DownloadError {

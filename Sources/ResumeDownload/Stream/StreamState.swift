@@ -164,9 +164,6 @@ final class StreamState: Sendable {
 }
 
 extension Reason {
-    static let changedWhileRead = Reason(
-        "changed-while-read",
-        "the file changed on the server after part of it was read, and the new version has different bytes")
-    static let readDigestMismatch = Reason(
-        "digest-mismatch", "the bytes read do not match the digest of the delivered file")
+    static let changedWhileRead = Reason("changed-while-read")
+    static let readDigestMismatch = Reason("digest-mismatch")
 }

@@ -30,7 +30,5 @@ package enum DeliveredVerdict: Sendable, Hashable {
 }
 
 extension Reason {
-    static let notModifiedWithOtherTag = Reason(
-        "not-modified-with-other-tag",
-        "the server answered that the file is not modified (304), but with the ETag of another one; the file is kept")
+    static let notModifiedWithOtherTag = Reason("not-modified-with-other-tag")
 }

@@ -72,12 +72,10 @@ extension Reason {
     }
 
     /// The same address, requested with other credentials or fields.
-    package static let otherRequest = Reason(
-        "other-request", "the stored bytes were received for a request with other credentials, fields or parameters")
+    package static let otherRequest = Reason("other-request")
 
     /// A part from another address than that of the stream beside it.
-    package static let otherAddressOfPart = Reason(
-        "other-address-of-part", "the server redirected the request for a part to another address")
+    package static let otherAddressOfPart = Reason("other-address-of-part")
 
     /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
     static func otherAddress(_ old: String, _ new: String) -> Reason {

@@ -43,6 +43,19 @@ public struct Reason: Sendable, Hashable {
         self.facts = facts
     }
 
+    /// Creates a reason whose text is a line of `reasons.txt`, after its code.
+    package init(_ code: String, _ facts: Set<Fact> = []) { self.init(code, Self.texts[code] ?? code, facts) }
+
+    private static let texts = {
+        let lines = PackageResources.reasons_txt.split(separator: UInt8(ascii: "\n"))
+        let pairs = lines.map { line in
+            let code = line.prefix { $0 != UInt8(ascii: ":") }
+            let text = line.dropFirst(code.count + 2)
+            return (String(decoding: code, as: UTF8.self), String(decoding: text, as: UTF8.self))
+        }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }()
+
     /// Compares the codes and texts.
     public static func == (left: Reason, right: Reason) -> Bool { left.code == right.code && left.text == right.text }
 
@@ -62,30 +75,16 @@ extension Reason: CustomStringConvertible {
 
 // Why partial data cannot be continued by a range request.
 extension Reason {
-    static let noValidator = Reason(
-        "no-validator",
-        "the server sent neither a valid ETag nor a Last-Modified date, so the partial data cannot be validated",
-        [.lacksValidator])
-    static let weakEntityTag = Reason(
-        "weak-entity-tag", "the server's ETag is weak and does not guarantee identical bytes")
-    static let unquotedEntityTag = Reason(
-        "unquoted-entity-tag", "the server's ETag is not in quotation marks and does not guarantee identical bytes")
-    static let dateTooFresh = Reason(
-        "date-too-fresh",
-        "Last-Modified was less than a second older than the response, so a later change could have the same date")
-    static let dateUnusable = Reason(
-        "date-unusable", "Last-Modified or Date is missing or malformed, so the partial data cannot be validated",
-        [.lacksValidator])
-    static let tooLittleHeld = Reason(
-        "too-little-held", "the partial data is shorter than the part that would be downloaded again for comparison")
-    static let notShared = Reason(
-        "not-shared",
-        "the stored bytes were downloaded with a different request, and without a strong validator they are not shared")
+    static let noValidator = Reason("no-validator", [.lacksValidator])
+    static let weakEntityTag = Reason("weak-entity-tag")
+    static let unquotedEntityTag = Reason("unquoted-entity-tag")
+    static let dateTooFresh = Reason("date-too-fresh")
+    static let dateUnusable = Reason("date-unusable", [.lacksValidator])
+    static let tooLittleHeld = Reason("too-little-held")
+    static let notShared = Reason("not-shared")
     /// For bytes of another program or from another URL, before samples were compared.
-    package static let notProved = Reason(
-        "not-proved", "nothing proves yet that the stored bytes belong to the server's file")
-    package static let rangeFailsRepeatedly = Reason(
-        "range-fails-repeatedly", "every range request failed on the server, so the whole file is requested")
+    package static let notProved = Reason("not-proved")
+    package static let rangeFailsRepeatedly = Reason("range-fails-repeatedly")
 }
 
 // Why a response was or was not used to continue a download.
@@ -111,11 +110,9 @@ extension Reason {
     }
 
     /// For bytes that were passed on and are not stored.
-    package static let sentAgain = Reason(
-        "sent-again", "the file is sent from its first byte again, and compared with what was passed on")
+    package static let sentAgain = Reason("sent-again")
 
-    package static let prefixKept = Reason(
-        "prefix-kept", "the server sent the whole file again, unchanged; the stored bytes are compared and kept")
+    package static let prefixKept = Reason("prefix-kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
         switch (old, new) {
@@ -130,7 +127,7 @@ extension Reason {
         case (.none, _):
             .noValidator
         default:
-            Reason("whole-sent", "the server sent the whole file again, and nothing proves that it is unchanged")
+            Reason("whole-sent")
         }
     }
 
@@ -138,37 +135,28 @@ extension Reason {
         Reason("length-changed", "the file changed on the server: its length was \(old) bytes and is now \(new) bytes")
     }
 
-    static let contentTypeChanged = Reason(
-        "content-type-changed", "the response has a different content type than the file, as a login page would")
-    static let digestChanged = Reason(
-        "digest-changed", "the file changed on the server: its digest is not the one sent with the stored bytes")
-    static let digestsConflict = Reason(
-        "digests-conflict", "the server sent two different digests of the file (Repr-Digest)")
+    static let contentTypeChanged = Reason("content-type-changed")
+    static let digestChanged = Reason("digest-changed")
+    static let digestsConflict = Reason("digests-conflict")
     static func tagAltered(_ old: EntityTag, _ new: EntityTag) -> Reason {
         Reason(
             "entity-tag-altered",
             "the part has the ETag \(new) instead of \(old), so only a comparison of bytes (--allow-unvalidated) "
                 + "or a digest could prove that it belongs to the stored bytes")
     }
-    package static let olderVersion = Reason(
-        "older-version", "the server sends an earlier version again, of which bytes are stored; these are continued")
+    package static let olderVersion = Reason("older-version")
     package static func fetchedAgain(_ count: Int64) -> Reason {
         Reason(
             "ranges-refused",
             "the server refuses all ranges of this file, so the \(count) stored bytes are sent again and compared")
     }
-    static let contentRangeInvalid = Reason(
-        "content-range-invalid", "the response to a range request does not have exactly one valid Content-Range field")
+    static let contentRangeInvalid = Reason("content-range-invalid")
     package static func unstable(_ last: Reason) -> Reason {
         Reason("unstable", "gave up after too many restarts; last reason: \(last.text)", last.facts)
     }
-    package static let endedEarly = Reason("ended-early", "the response ended before all bytes were received")
-    static let multipartAnswer = Reason(
-        "multipart-answer", "the server sent several parts in response to a request for one range")
-    static let contentCoded = Reason(
-        "content-coded",
-        "the server compressed the file although the request did not allow it; the response is discarded "
-            + "(--accept-encoding gzip stores it as sent)")
+    package static let endedEarly = Reason("ended-early")
+    static let multipartAnswer = Reason("multipart-answer")
+    static let contentCoded = Reason("content-coded")
     static func codingChanged(from old: String?, to new: String?) -> Reason {
         Reason(
             "coding-changed",
@@ -179,16 +167,12 @@ extension Reason {
         coding.map { "encoded as \(Printable.escaped($0))" } ?? "not encoded"
     }
 
-    static let moreHeldThanWanted = Reason(
-        "more-held-than-wanted", "more bytes are stored than the requested ranges contain")
+    static let moreHeldThanWanted = Reason("more-held-than-wanted")
 
     /// Encoded bytes are stored, but the caller requests the unencoded file.
-    package static let codedHeld = Reason(
-        "coded-held",
-        "the stored bytes are encoded as the server sent them, but this time the unencoded file is requested")
+    package static let codedHeld = Reason("coded-held")
 
-    static let variesAlways = Reason(
-        "varies-always", "the server sent 'Vary: *', so two responses may differ for any reason")
+    static let variesAlways = Reason("varies-always")
 
     static let gapCode = Code(rawValue: "range-gap")
 
@@ -200,13 +184,9 @@ extension Reason {
         Reason("entity-tag-changed", "the file changed on the server: its ETag is no longer \(old)")
     }
 
-    static let dateChanged = Reason(
-        "last-modified-changed", "the file changed on the server: its Last-Modified date is different")
-    static let dateContradictsTag = Reason(
-        "validators-disagree",
-        "the server sent the same ETag with another Last-Modified date, so the ETag does not identify the file's bytes")
-    package static let noProgress = Reason(
-        "range-without-progress", "the server sent only bytes that were already stored")
+    static let dateChanged = Reason("last-modified-changed")
+    static let dateContradictsTag = Reason("validators-disagree")
+    package static let noProgress = Reason("range-without-progress")
 
     /// The overlap, or the beginning of a complete response, differs from the stored bytes.
     package static func heldBytesDiffer(at offset: Int64) -> Reason {
@@ -215,41 +195,28 @@ extension Reason {
             "the file changed on the server: its bytes differ from the stored ones at byte \(offset)")
     }
 
-    static let wholeForSegment = Reason(
-        "whole-for-segment", "the server sent the whole file instead of a part; no further connections are opened")
-    static let partCutShort = Reason(
-        "segment-cut-short", "the server sent less than requested; no further connections are opened")
-    static let contentDigestOfPart = Reason(
-        "segment-digest", "the server sends a digest of each part (Content-Digest); no further connections are opened")
+    static let wholeForSegment = Reason("whole-for-segment")
+    static let partCutShort = Reason("segment-cut-short")
+    static let contentDigestOfPart = Reason("segment-digest")
 
-    static let preconditionFailed = Reason(
-        "precondition-failed", "the file changed on the server (412 Precondition Failed)")
-    static let rangeNotSatisfiable = Reason(
-        "range-not-satisfiable",
-        "the server does not have the requested bytes (416): the file is now shorter or has been replaced")
-    static let beyondEnd = Reason("range-beyond-end", "a requested range lies beyond the end of the file")
-    static let rangesNeedValidator = Reason(
-        "ranges-need-validator",
-        "the server sent no validator, so several ranges may be from different versions. Request a single range.")
-    static let completeLengthUnknown = Reason(
-        "complete-length-unknown",
-        "the server did not send the length of the file, so the range cannot be checked for completeness")
-    package static let headFails = Reason(
-        "head-fails", "HEAD requests keep failing; the range is requested with If-Range instead")
-    static let headUnanswered = Reason(
-        "head-unanswered", "the response to HEAD has no validator; the range is requested with If-Range instead")
-    static let rangeRejected = Reason("range-rejected", "the server rejects range requests for this file")
+    static let preconditionFailed = Reason("precondition-failed")
+    static let rangeNotSatisfiable = Reason("range-not-satisfiable")
+    static let beyondEnd = Reason("range-beyond-end")
+    static let rangesNeedValidator = Reason("ranges-need-validator")
+    static let completeLengthUnknown = Reason("complete-length-unknown")
+    package static let headFails = Reason("head-fails")
+    static let headUnanswered = Reason("head-unanswered")
+    static let rangeRejected = Reason("range-rejected")
 
     /// A download began without stored bytes.
-    package static let firstRequest = Reason("first-request", "no partial data was stored")
+    package static let firstRequest = Reason("first-request")
 
     /// The caller requested to start over.
-    package static let restartRequested = Reason("restart-requested", "a restart was requested")
+    package static let restartRequested = Reason("restart-requested")
 }
 
 // Why a response is not used, temporarily or permanently.
 extension Reason {
-    static let unsolicitedRange = Reason(
-        "unsolicited-range", "the server sent a part although the whole file was requested")
-    static let notAResource = Reason("not-the-file", "the response is not the file itself")
+    static let unsolicitedRange = Reason("unsolicited-range")
+    static let notAResource = Reason("not-the-file")
 }

@@ -22,11 +22,7 @@ extension Reason {
     }
 
     /// The samples of another address, or of another caller's request, differ.
-    package static let otherFile = Reason(
-        "spot-check-differs",
-        "this URL has another file than the stored bytes are of; they stay until it has been delivered"
-    )
+    package static let otherFile = Reason("spot-check-differs")
 
-    package static let samplesUnanswered = Reason(
-        "spot-check-unanswered", "the server did not send the bytes that were requested again to be compared")
+    package static let samplesUnanswered = Reason("spot-check-unanswered")
 }

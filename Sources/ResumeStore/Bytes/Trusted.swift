@@ -127,11 +127,9 @@ extension DownloadStore {
 }
 
 extension Reason {
-    static let unsyncedLost = Reason(
-        "unsynced-lost", "the machine was restarted; data that had not been synced to disk is downloaded again")
-    static let blobShort = Reason(
-        "blob-short", "the data file is shorter than recorded; another program may have changed it")
-    static let blobMissing = Reason("blob-missing", "the data file no longer exists")
+    static let unsyncedLost = Reason("unsynced-lost")
+    static let blobShort = Reason("blob-short")
+    static let blobMissing = Reason("blob-missing")
 
     static func blockDamaged(_ range: Range<Int64>) -> Reason {
         Reason(

@@ -141,18 +141,13 @@ extension EvictionRule.Group {
     fileprivate var reason: Reason {
         switch self {
         case .superseded:
-            Reason(
-                "outdated-over-budget", "room was needed, and newer data of the same download replaces this entry")
+            Reason("outdated-over-budget")
         case .unused:
-            Reason("over-budget", "room was needed, and this entry was the least recently used")
+            Reason("over-budget")
         case .job:
-            Reason(
-                "job-over-budget",
-                "room was needed and no others were left; a job that is not done was set back by these bytes")
+            Reason("job-over-budget")
         case .paused:
-            Reason(
-                "paused-over-budget",
-                "room was needed and only paused downloads were left; this one was the least recently used")
+            Reason("paused-over-budget")
         }
     }
 }
@@ -193,10 +188,9 @@ struct EvictionTerms: Sendable {
 }
 
 extension Reason {
-    static let expired = Reason("expired", "not used for longer than the maximum age")
-    static let gone = Reason(
-        "gone", "the server has reported for some time that the file does not exist (404, 410)")
-    static let purged = Reason("purged", "removed on request")
+    static let expired = Reason("expired")
+    static let gone = Reason("gone")
+    static let purged = Reason("purged")
 }
 
 extension Duration {

@@ -184,7 +184,7 @@ extension Connection {
 }
 
 extension Reason {
-    fileprivate static let superseded = Reason("superseded", "a later command has downloaded another file to this path")
+    fileprivate static let superseded = Reason("superseded")
 }
 
 extension DownloadStore {

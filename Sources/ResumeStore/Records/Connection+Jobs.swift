@@ -196,12 +196,12 @@ extension Connection {
     ///   - state: The state.
     ///   - failure: Why its last run failed.
     ///   - isRun: Whether a run of it has ended.
-    ///   - unchanged: The file in place, whose record the job takes over if it has none: it may have other terms than
-    ///     the job that brought the file.
+    ///   - unchanged: The path and the URL of a file in place, whose record the job takes over if it has none: it may
+    ///     have other terms than the job that brought the file.
     /// - Throws: `SQLiteError`.
     borrowing func setJob(
         _ id: Int64, in queue: Int64, to state: Job.State, because failure: Reason?, isRun: Bool,
-        unchanged: DeliveryRecord? = nil
+        unchanged: (path: String, url: String)? = nil
     ) throws {
         let isEnded = state == .done || state == .cancelled
         try run(

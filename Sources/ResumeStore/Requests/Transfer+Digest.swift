@@ -99,7 +99,5 @@ extension Reason {
                 + (isKept ? ", and the received file is kept in the store" : ""))
     }
 
-    package static let digestInsisted = Reason(
-        "digest-insisted",
-        "the stored content does not have the expected digest; the file is downloaded again beside it")
+    package static let digestInsisted = Reason("digest-insisted")
 }

@@ -172,8 +172,9 @@ package final class JobTable: Sendable {
             if let unchanged, let file = unchanged.file {
                 try connection.renewDelivery(of: file, at: unchanged.path, from: unchanged.url, isNews: false)
             }
+            let place = unchanged.map { ($0.path, $0.url) }
             for id in ids {
-                try connection.setJob(id, in: queue, to: state, because: failure, isRun: isRun, unchanged: unchanged)
+                try connection.setJob(id, in: queue, to: state, because: failure, isRun: isRun, unchanged: place)
             }
         }
     }

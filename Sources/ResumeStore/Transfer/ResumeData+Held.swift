@@ -32,12 +32,8 @@ extension ResumeData {
 }
 
 extension Reason {
-    static let partialGone = Reason(
-        "partial-gone",
-        "the store no longer has the partial data that the resume data names: it was delivered or removed, "
-            + "or this is a different store")
-    static let otherRepresentationHeld = Reason(
-        "other-representation-held", "the store now holds a different version of the file than the resume data names")
+    static let partialGone = Reason("partial-gone")
+    static let otherRepresentationHeld = Reason("other-representation-held")
 }
 
 extension DownloadStore {

@@ -173,8 +173,7 @@ extension DownloadStore {
 }
 
 extension Reason {
-    static let tooManyVariants = Reason(
-        "too-many-variants", "newer data of the same download needed a place, and this was the least recently used")
+    static let tooManyVariants = Reason("too-many-variants")
 }
 
 /// The row of a transfer.

@@ -142,7 +142,5 @@ extension Transfer {
 }
 
 extension Reason {
-    static let gapNotCompared = Reason(
-        "gap-not-compared",
-        "the server's responses end at a gap in the partial data, so the bytes after the gap cannot be compared")
+    static let gapNotCompared = Reason("gap-not-compared")
 }

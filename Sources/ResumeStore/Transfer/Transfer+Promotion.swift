@@ -85,8 +85,7 @@ extension Transfer {
 }
 
 extension Reason {
-    static let promoted = Reason(
-        "promoted", "the partial data was moved from memory to disk")
+    static let promoted = Reason("promoted")
 }
 
 extension Block {
