@@ -251,7 +251,10 @@ struct SmallFileTests {
             if replaces { try Files.write([1, 2, 3], to: folder["out"]) }
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [path = path as String, point = point as KillPoint] in
-                let store = try await DownloadStore.open(at: "\(path)/store")
+                var configuration = DownloadStore.Configuration()
+                // On a busy machine, a file that takes longer has a row.
+                configuration.clock = ManualClock().storeClock
+                let store = try await DownloadStore.open(at: "\(path)/store", configuration: configuration)
                 KillPoint.arm(point)
                 try await SmallFileTests.fetch(Fetch(path: "\(path)/out"), in: store)
             }
