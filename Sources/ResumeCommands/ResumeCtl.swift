@@ -72,7 +72,7 @@ package struct ResumeCtl: ParsableCommand {
         }
         let parsed: Result<any ParsableCommand, any Error>
         do throws(CommandFailure) {
-            parsed = try Settings(context, of: Self.self)?.parse(arguments) ?? Self.parsed(arguments)
+            parsed = try Settings(context, of: Self.self)?.parse(arguments) ?? Result { try parseAsRoot(arguments) }
         } catch {
             context.say("resumectl: \(error.message)")
             return error.status

@@ -11,7 +11,7 @@ struct ReasonTextTests {
         var used: Set<Substring> = []
         for file in try #require(FileManager.default.subpaths(atPath: sources)) where file.hasSuffix(".swift") {
             let text = String(decoding: try Files.bytes("\(sources)/\(file)"), as: UTF8.self)
-            used.formUnion(text.matches(of: /Reason\("([a-z0-9-]+)"(?:, \[[^\]]*\])?\)/).map(\.1))
+            used.formUnion(text.matches(of: /Reason(?:\.init)?\(\s*"([a-z0-9-]+)"(?:,\s*\[[^\]]*\])?\s*\)/).map(\.1))
         }
         let table = String(decoding: try Files.bytes("\(sources)/ResumeHTTP/Reasons/reasons.txt"), as: UTF8.self)
         let lines = table.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }

@@ -148,6 +148,23 @@ struct OpeningTests {
         }
     }
 
+    @Test(
+        "A current schema under another version is not migrated, and a rebuild finds it", arguments: [5, 19] as [Int64])
+    func wrongVersion(_ version: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = try await DownloadStore.open(at: folder["store"])
+            try await CollectorTests.put("a", 1000, into: store)
+            await store.close()
+            try TransferTests.sql(folder, "\(Self.queuedRows) PRAGMA user_version = \(version)")
+            await #expect(throws: StoreError.self) { try await DownloadStore.open(at: folder["store"]) }
+            #expect(try TransferTests.integer(folder, "SELECT count(*) FROM queued WHERE list = 0") == 2)
+            #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
+            let rebuilt = try await DownloadStore.open(at: folder["store"])
+            #expect(try await rebuilt.entries().count == 1)
+            await rebuilt.close()
+        }
+    }
+
     private static let queuedRows = """
         INSERT INTO queue (id, name) VALUES (3, 'queue');
         INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position, terms) VALUES

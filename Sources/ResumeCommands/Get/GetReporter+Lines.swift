@@ -7,6 +7,8 @@ import ResumeStore
 enum Replaced: Sendable {
     /// What this program delivered there, unchanged.
     case version
+    /// The same, which no longer has the digest that it was delivered with.
+    case damaged
     /// Another file; foreign if this program never delivered one there.
     case other(bytes: Int64, isForeign: Bool)
     /// A symbolic link; the file that it leads to stays.
@@ -15,6 +17,7 @@ enum Replaced: Sendable {
     fileprivate var text: String {
         switch self {
         case .version: ", new version"
+        case .damaged: ", replaced the damaged file"
         case .other: ", replaced the file that was there"
         case .link: ", replaced the symbolic link that was there"
         }

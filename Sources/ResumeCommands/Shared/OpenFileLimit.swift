@@ -50,10 +50,10 @@ package enum OpenFileLimit {
     static func room(
         for downloads: Int, connections: Int, threads: Int, besides most: Int
     ) throws -> (threads: Int, spare: Int) {
-        // Each thread has two to be woken, and opens one more for look-ups of names. The store has 24 with those that
+        // Each thread has two to be woken, and opens one more for look-ups of names. The store has 26 with those that
         // libraries open at their first use; a download has the partial file, locks, a folder and a file in it.
         let thread = 3
-        let needed = 24 + downloads * (6 + connections)
+        let needed = 26 + downloads * (6 + connections)
         let free = available(atMost: needed + threads * thread + most)
         let threads = min(threads, (free - needed) / thread)
         guard threads > 0 else {

@@ -77,18 +77,4 @@ extension ParsableCommand {
             return configuration.commandName == text || configuration.aliases.contains { $0 == text }
         }
     }
-
-    /// Parses arguments whose first one may be the name of a command.
-    ///
-    /// The parser makes the options of a command twice if it finds it by its name, which takes a fifth of the time in which
-    /// a command starts. So the arguments of a command are parsed alone; if they are not accepted, the messages are the
-    /// program's.
-    static func parsed(_ arguments: [String]) -> Result<any ParsableCommand, any Error> {
-        if let command = subcommand(arguments.first),
-            let alone = try? command.parseAsRoot(Array(arguments.dropFirst())), alone is any ContextCommand
-        {
-            return .success(alone)
-        }
-        return Result { try parseAsRoot(arguments) }
-    }
 }

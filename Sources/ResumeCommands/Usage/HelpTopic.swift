@@ -25,7 +25,7 @@ enum HelpTopic: String, CaseIterable {
 
     /// The texts about each command and topic.
     fileprivate static let texts = {
-        let sections = String(decoding: PackageResources.help_txt, as: UTF8.self).pieces(at: "== ").dropFirst()
+        let sections = String(decoding: PackageResources.help_txt, as: UTF8.self).pieces(at: "== ")
         return Dictionary(
             uniqueKeysWithValues: sections.map { section in
                 let parts = section.pieces(at: "\n", most: 1)

@@ -9,7 +9,7 @@ extension ArgumentHelp {
     /// A dot precedes the name of an option that only --help-hidden shows.
     private static let table = {
         let lines = String(decoding: PackageResources.options_txt, as: UTF8.self).pieces(at: "\n")
-        let pairs = lines.filter { !$0.isEmpty }.map { line in
+        let pairs = lines.map { line in
             let parts = line.pieces(at: ": ", most: 1)
             let words = parts[0].pieces(at: " ")
             let help = ArgumentHelp(

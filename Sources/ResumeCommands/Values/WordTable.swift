@@ -15,7 +15,8 @@ struct WordTable {
 }
 
 extension String {
-    /// Splits at a text, by bytes: comparing characters would take half of the time in which a command starts.
+    /// Splits at a text and leaves out what is empty, by bytes: comparing characters would take half of the time in which
+    /// a command starts.
     func pieces(at separator: String, most: Int = .max) -> [String] {
         let text = Array(utf8)
         let mark = Array(separator.utf8)
@@ -24,13 +25,13 @@ extension String {
         var end = 0
         while end + mark.count <= text.count, pieces.count < most {
             if text[end] == mark[0], text[end..<end + mark.count].elementsEqual(mark) {
-                pieces.append(String(decoding: text[start..<end], as: UTF8.self))
+                if end > start { pieces.append(String(decoding: text[start..<end], as: UTF8.self)) }
                 end += mark.count
                 start = end
             } else {
                 end += 1
             }
         }
-        return pieces + [String(decoding: text[start...], as: UTF8.self)]
+        return start < text.count ? pieces + [String(decoding: text[start...], as: UTF8.self)] : pieces
     }
 }

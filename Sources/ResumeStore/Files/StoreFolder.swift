@@ -106,7 +106,7 @@ package struct StoreFolder: Sendable {
     }
 
     /// Checks that SQLite, which opens files by path, uses the same folder.
-    private func requireSamePlace() throws {
+    func requireSamePlace() throws {
         guard try Folder(pathWithoutLinks).file.status().identity == root.file.status().identity else {
             throw StoreError(
                 .notAStore, "\(path) was replaced by another folder while it was opened",

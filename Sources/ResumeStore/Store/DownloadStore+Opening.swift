@@ -56,6 +56,7 @@ extension Database {
             try await reader.open {
                 let connection = try Connection.open(path: folder.databasePath)
                 try connection.execute("PRAGMA query_only = ON")
+                try folder.requireSamePlace()
                 return connection
             }
             return reader

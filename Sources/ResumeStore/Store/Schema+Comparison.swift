@@ -30,7 +30,8 @@ package struct SchemaTexts: Sendable, Equatable {
     /// The hexadecimal SHA-256 of the texts.
     package var digest: String? {
         let lines = texts.map { "\($0): \($1)\n" }.sorted()
-        return HTTPDigest(.sha256, of: Array(lines.joined().utf8))?.hexadecimal
+        // Their number, so that no name can contain another line.
+        return HTTPDigest(.sha256, of: Array("\(lines.count)\n\(lines.joined())".utf8))?.hexadecimal
     }
 
     /// Whether the schema is empty.

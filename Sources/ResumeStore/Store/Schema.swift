@@ -122,7 +122,8 @@ package enum Schema {
                 advice: "Use that version, or choose another folder for the store. Nothing was changed.")
         }
         // To create the schema of each version takes longer than all else that opens a store.
-        if texts.digest != Migration.digest, let difference = texts.difference(from: try .expected(at: version)) {
+        let isCurrent = version == Self.version && texts.digest == Migration.digest
+        if !isCurrent, let difference = texts.difference(from: try .expected(at: version)) {
             throw StoreError(
                 difference.isAddition ? .notAStore : .damaged,
                 "the database at \(path) \(difference.text) (schema \(version))",
