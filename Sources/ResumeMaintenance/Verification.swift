@@ -171,8 +171,7 @@ extension DownloadStore {
                 blobs = try connection.remove(current)
             }
             try connection.record(
-                .damaged, key: entry.key,
-                reason: Reason("repaired"),
+                .damaged, key: entry.key, reason: Reason("repaired"),
                 bytes: current.receivedBytes - intact.heldBytes)
             return blobs
         }

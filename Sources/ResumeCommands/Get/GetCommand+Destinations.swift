@@ -83,7 +83,10 @@ extension GetCommand {
         ReplacedFile { [files] in
             guard !request.usesServerFilename else { return nil }
             if request.restarts, isInPlace || request.replacing == .own { return nil }
-            if isInPlace { return job.file?.digest.map { $0 == request.digest } == true ? .damaged : .version }
+            if isInPlace {
+                let isDamaged = request.digest != nil && request.digest == job.file?.digest
+                return isDamaged ? .damaged : .version
+            }
             switch (try? Destination(job.destination))?.found {
             case .file(let now): return .other(bytes: now.size, isForeign: job.file == nil && files.from == nil)
             // Nothing else but a link can be replaced.

@@ -1,3 +1,4 @@
+import ResumeHTTP
 import ResumeMaintenance
 package import ResumeStore
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ResumeHTTP
 
 /// Texts of `resumectl help TOPIC` that belong to no single command.
 enum HelpTopic: String, CaseIterable {

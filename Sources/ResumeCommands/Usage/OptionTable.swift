@@ -1,4 +1,5 @@
 import ArgumentParser
+import ResumeHTTP
 
 /// Options whose help is in a table, declared by their names: letters and words, separated by spaces.
 ///

@@ -1,3 +1,5 @@
+import ResumeHTTP
+
 /// Finds the name that was probably meant.
 enum Suggestion {
     /// What to do instead of using options of other programs.

@@ -3,13 +3,9 @@ package import ResumeStore
 
 extension DownloadError {
     /// The queue is closed.
-    package static let queueClosed = DownloadError(
-        .closed,
-        Reason("queue-closed"))
+    package static let queueClosed = DownloadError(.closed, Reason("queue-closed"))
     /// The download was cancelled in the queue.
-    package static let cancelledInQueue = DownloadError(
-        .cancelled,
-        Reason("cancelled-in-queue"))
+    package static let cancelledInQueue = DownloadError(.cancelled, Reason("cancelled-in-queue"))
 
     /// The request conflicts with another one for the same download.
     package static func conflict(_ text: String) -> DownloadError {

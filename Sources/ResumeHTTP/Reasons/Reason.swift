@@ -46,15 +46,7 @@ public struct Reason: Sendable, Hashable {
     /// Creates a reason whose text is a line of `reasons.txt`, after its code.
     package init(_ code: String, _ facts: Set<Fact> = []) { self.init(code, Self.texts[code] ?? code, facts) }
 
-    private static let texts = {
-        let lines = PackageResources.reasons_txt.split(separator: UInt8(ascii: "\n"))
-        let pairs = lines.map { line in
-            let code = line.prefix { $0 != UInt8(ascii: ":") }
-            let text = line.dropFirst(code.count + 2)
-            return (String(decoding: code, as: UTF8.self), String(decoding: text, as: UTF8.self))
-        }
-        return Dictionary(uniqueKeysWithValues: pairs)
-    }()
+    private static let texts = WordTable(PackageResources.reasons_txt)
 
     /// Compares the codes and texts.
     public static func == (left: Reason, right: Reason) -> Bool { left.code == right.code && left.text == right.text }

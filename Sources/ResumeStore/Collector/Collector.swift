@@ -140,14 +140,10 @@ extension EvictionRule.Group {
     /// Why an entry is removed to make room.
     fileprivate var reason: Reason {
         switch self {
-        case .superseded:
-            Reason("outdated-over-budget")
-        case .unused:
-            Reason("over-budget")
-        case .job:
-            Reason("job-over-budget")
-        case .paused:
-            Reason("paused-over-budget")
+        case .superseded: Reason("outdated-over-budget")
+        case .unused: Reason("over-budget")
+        case .job: Reason("job-over-budget")
+        case .paused: Reason("paused-over-budget")
         }
     }
 }

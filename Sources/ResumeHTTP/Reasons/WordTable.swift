@@ -1,8 +1,9 @@
 /// Texts about words, from a file with lines such as `word other: text`.
-struct WordTable {
+package struct WordTable: Sendable {
     private var texts: [String: String] = [:]
 
-    init(_ file: [UInt8]) {
+    /// Reads the lines of a file.
+    package init(_ file: [UInt8]) {
         for line in String(decoding: file, as: UTF8.self).pieces(at: "\n") {
             let words = line.prefix { $0 != ":" }
             for word in words.split(separator: " ") {
@@ -11,13 +12,14 @@ struct WordTable {
         }
     }
 
-    subscript(word: String) -> String? { texts[word] }
+    /// The text about a word; nil if there is none.
+    package subscript(word: String) -> String? { texts[word] }
 }
 
 extension String {
     /// Splits at a text and leaves out what is empty, by bytes: comparing characters would take half of the time in which
     /// a command starts.
-    func pieces(at separator: String, most: Int = .max) -> [String] {
+    package func pieces(at separator: String, most: Int = .max) -> [String] {
         let text = Array(utf8)
         let mark = Array(separator.utf8)
         var pieces: [String] = []
