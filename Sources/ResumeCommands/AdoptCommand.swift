@@ -66,7 +66,7 @@ struct AdoptCommand: ContextCommand {
             let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
             context.print(
                 "adopted \(bytes) from \(path) (\(adoption.program.rawValue)): "
-                    + "\(proof). Run 'resumectl resume \(ShellWord.quoted(place))' to complete it as this file.")
+                    + "\(proof). Run \(Hint.run("resume", ShellWord.quoted(place))) to complete it as this file.")
         }
     }
 

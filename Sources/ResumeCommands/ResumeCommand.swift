@@ -108,7 +108,7 @@ struct ResumeCommand: ContextCommand {
     /// Returns the request of a job with the secrets that it needs.
     private func request(for job: Job, at url: DownloadURL?, _ secrets: Secrets) throws -> DownloadRequest {
         guard var request = JobTerms.request(for: job, at: url) else {
-            throw CommandFailure(.refused, "its options cannot be read; run 'resumectl get' again")
+            throw CommandFailure(.refused, "its options cannot be read; run \(Hint.run("get")) again")
         }
         var missing: [String] = []
         for need in JobTerms.needs(of: job) {
@@ -124,7 +124,8 @@ struct ResumeCommand: ContextCommand {
             throw CommandFailure(
                 .refused,
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
-                    + "'resumectl resume', with -H for header fields, or -u for user and password.", isResumable: true)
+                    + "\(Hint.run("resume")), with -H for header fields, or -u for user and password.",
+                isResumable: true)
         }
         secrets.netrc?.authorizeRedirects(of: &request)
         programs.apply(to: &request)

@@ -84,16 +84,17 @@ package struct ResumeCtl: ParsableCommand {
                 try parsed.run()
                 return .success
             }
-            context.nameStore()
-            do {
-                try OpenFileLimit.requireEnough()
-                try await command.run(context)
-                return .success
-            } catch {
-                let failure = CommandFailure(error)
-                if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
-                for line in failure.details { context.say("  \(line)") }
-                return failure.status
+            return await Hint.$store.withValue(Hint.option(in: arguments)) {
+                do {
+                    try OpenFileLimit.requireEnough()
+                    try await command.run(context)
+                    return .success
+                } catch {
+                    let failure = CommandFailure(error)
+                    if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
+                    for line in failure.details { context.say("  \(line)") }
+                    return failure.status
+                }
             }
         } catch {
             // Help and version are results, errors in the arguments are messages.

@@ -10,12 +10,14 @@ package struct Folder: Sendable {
     /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
     package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
-        do {
-            file = try OpenFile(name, flags: O_RDONLY | O_DIRECTORY)
-        } catch {
-            throw SystemError(number: error.number, call: error.call, path: path)
-        }
+        file = try OpenFile(name, as: path, flags: O_RDONLY | O_DIRECTORY)
     }
+
+    /// The name of the folder.
+    package var name: String { file.path.split(separator: "/").last.map { String($0) } ?? "/" }
+
+    /// Returns the path of a name, for messages.
+    package func path(of name: String) -> String { "\(file.path)/\(name)" }
 
     /// Whether names that differ only in case are the same; false if that is unknown.
     package var ignoresCase: Bool {
@@ -35,9 +37,10 @@ package struct Folder: Sendable {
     package static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
         let base = parent?.file.descriptor ?? AT_FDCWD
         do {
-            try SystemError.check("mkdir", path) { unsafe mkdirat(base, path, 0o700) }
+            let shown = parent?.path(of: path) ?? path
+            try SystemError.check("mkdir", shown) { unsafe mkdirat(base, path, 0o700) }
             // The user's umask may have removed permissions.
-            try SystemError.check("chmod", path) { unsafe fchmodat(base, path, 0o700, 0) }
+            try SystemError.check("chmod", shown) { unsafe fchmodat(base, path, 0o700, 0) }
             return true
         } catch let error where error.number == EEXIST {
             return false
@@ -46,16 +49,18 @@ package struct Folder: Sendable {
 
     /// Returns the kind and size of a file without following symbolic links; nil if it does not exist.
     package func status(of name: String) throws(SystemError) -> FileStatus? {
-        try Self.status(at: name, in: file.descriptor)
+        try Self.status(at: name, in: self)
     }
 
     /// Returns the same for a path, or for a name in an open folder.
     package static func status(
-        at path: String, in folder: Int32 = AT_FDCWD, _ flags: Int32 = AT_SYMLINK_NOFOLLOW
+        at path: String, in folder: Folder? = nil, _ flags: Int32 = AT_SYMLINK_NOFOLLOW
     ) throws(SystemError) -> FileStatus? {
         var result = stat()
         do {
-            try SystemError.check("stat", path) { unsafe fstatat(folder, path, &result, flags) }
+            try SystemError.check("stat", folder?.path(of: path) ?? path) {
+                unsafe fstatat(folder?.file.descriptor ?? AT_FDCWD, path, &result, flags)
+            }
         } catch let error where error.isMissing {
             return nil
         }
@@ -71,7 +76,7 @@ package struct Folder: Sendable {
         let status = try status(of: name)
         if status?.kind == .folder { return 0 }
         do {
-            try SystemError.check("unlink", name) { unsafe unlinkat(file.descriptor, name, 0) }
+            try SystemError.check("unlink", path(of: name)) { unsafe unlinkat(file.descriptor, name, 0) }
         } catch {
             if !error.isMissing { throw error }
         }
@@ -81,19 +86,19 @@ package struct Folder: Sendable {
 
     /// Removes an empty folder.
     package func removeFolder(_ name: String) throws(SystemError) {
-        try SystemError.check("rmdir", name) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
+        try SystemError.check("rmdir", path(of: name)) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
     }
 
     /// Moves a file to another folder of the same file system and replaces an existing file there.
     package func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
-        try SystemError.check("rename", name) {
+        try SystemError.check("rename", path(of: name)) {
             unsafe renameat(file.descriptor, name, folder.file.descriptor, newName ?? name)
         }
     }
 
     /// Creates a hard link with the same name in another folder.
     package func link(_ name: String, to folder: Folder) throws(SystemError) {
-        try SystemError.check("link", name) {
+        try SystemError.check("link", path(of: name)) {
             unsafe linkat(file.descriptor, name, folder.file.descriptor, name, 0)
         }
     }

@@ -12,7 +12,7 @@ extension OpenFile {
         let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
         do {
             try fill(target, length: length)
-            try SystemError.check("fchmod", name) { fchmod(target.descriptor, mode) }
+            try SystemError.check("fchmod", target.path) { fchmod(target.descriptor, mode) }
             try target.synchronize()
             return try target.status().identity
         } catch {

@@ -4,6 +4,7 @@
 /// symbolic link is followed in the last component of a path.
 package final class OpenFile: Sendable {
     package let descriptor: Int32
+    /// The path, for messages; that of its folder if the file has no name.
     package let path: String
 
     /// Opens a file or folder.
@@ -11,23 +12,24 @@ package final class OpenFile: Sendable {
     /// - Parameters:
     ///   - path: The path.
     ///   - folder: An open folder that the path is relative to; nil for the working directory or an absolute path.
+    ///   - shown: The path for messages, if it is another one.
     ///   - flags: `O_RDONLY` etc. `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that a FIFO
     ///     cannot block.
     ///   - mode: The permissions of a new file.
     /// - Throws: ``SystemError``.
-    package init(_ path: String, in folder: OpenFile? = nil, flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
+    package init(
+        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil, flags: Int32, mode: mode_t = 0o600
+    ) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
-        // A file without a name is opened in ".", which says nothing to a user.
-        let place = folder.map { $0.path.hasSuffix("/.") ? String($0.path.dropLast(2)) : $0.path } ?? path
-        let shown = path == "." ? place : path
+        let shown = shown ?? folder.map { path == "." ? $0.path : "\($0.path)/\(path)" } ?? path
         descriptor = try SystemError.check("open", shown) { unsafe openat(base, path, all, mode) }
-        self.path = path
+        self.path = shown
         guard flags & O_CREAT != 0 else { return }
         // The user's umask may have removed permissions of the owner from a new file.
         let made = try status()
         guard made.kind == .regular, made.size == 0, made.permissions != mode else { return }
-        try SystemError.check("fchmod", path) { fchmod(descriptor, mode) }
+        try SystemError.check("fchmod", shown) { fchmod(descriptor, mode) }
     }
 
     deinit {
@@ -107,6 +109,8 @@ package final class OpenFile: Sendable {
     ///   - folder: The folder of the name.
     /// - Throws: ``SystemError``
     package func name(_ name: String, in folder: Folder) throws(SystemError) {
-        try SystemError.check("link", name) { unsafe resume_files_name(descriptor, folder.file.descriptor, name) }
+        try SystemError.check("link", folder.path(of: name)) {
+            unsafe resume_files_name(descriptor, folder.file.descriptor, name)
+        }
     }
 }

@@ -4,7 +4,7 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
     package var number: Int32
     /// The name of the call.
     package var call: String
-    /// The name of the file.
+    /// The path of the file.
     package var path: String
 
     package init(number: Int32, call: String, path: String) {
@@ -33,19 +33,19 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
     ///
     /// - Parameters:
     ///   - call: The name of the call, for the error.
-    ///   - path: The file, for the error.
+    ///   - path: The path of the file, for the error.
     ///   - body: The call; it returns -1 on failure, with the reason in `errno`.
     /// - Returns: The result of the call.
     /// - Throws: ``SystemError`` with the value of `errno`.
     @discardableResult
     package static func check<Number: FixedWidthInteger & SignedInteger>(
-        _ call: String, _ path: String, _ body: () -> Number
+        _ call: String, _ path: @autoclosure () -> String, _ body: () -> Number
     ) throws(SystemError) -> Number {
         while true {
             let result = body()
             if result != -1 { return result }
             let number = errno
-            if number != EINTR { throw SystemError(number: number, call: call, path: path) }
+            if number != EINTR { throw SystemError(number: number, call: call, path: path()) }
         }
     }
 }

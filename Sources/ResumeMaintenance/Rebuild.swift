@@ -175,7 +175,7 @@ struct Rebuild {
             // Removed last, since it indicates that there are files to move back.
             try aside.remove(StoreFolder.databaseName)
             // Other files in the folder are kept.
-            try? folder.root.removeFolder(aside.file.path)
+            try? folder.root.removeFolder(aside.name)
         }
     }
 

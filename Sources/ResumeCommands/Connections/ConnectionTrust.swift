@@ -46,7 +46,7 @@ struct ConnectionTrust {
         guard let started = try difference(from: job.key, at: url ?? DownloadURL(job.url)) else { return }
         throw CommandFailure(
             .refused,
-            "\(started). Give 'resumectl resume' the same ones, or run 'resumectl get' again.", isResumable: true)
+            "\(started). Give \(Hint.run("resume")) the same ones, or run \(Hint.run("get")) again.", isResumable: true)
     }
 
     /// Throws if an entry was received with other options: nothing else confirms its bytes.

@@ -67,8 +67,8 @@ extension GetCommand {
         for item in items where files.from == nil && !writesToOutput {
             guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
             context.say(
-                "\(path) was left by \(program.rawValue); to continue it, run 'resumectl get --from "
-                    + "\(ShellWord.quoted(path))' and the URL")
+                "\(path) was left by \(program.rawValue); to continue it, run "
+                    + "\(Hint.run("get", "--from", ShellWord.quoted(path))) and the URL")
         }
     }
 

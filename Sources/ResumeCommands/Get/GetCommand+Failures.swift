@@ -51,9 +51,7 @@ extension GetCommand {
         {
             failure = await interruption(of: request, with: downloader, CommandFailure(error))
         } else {
-            let place = try? Destination(request.destination)
-            let named = (error as? StoreError)?.naming(destination: place, store: downloader?.store.path ?? "")
-            failure = CommandFailure(named ?? error)
+            failure = CommandFailure(error)
             let refused = error as? DownloadError
             let facts = refused?.reason.facts ?? []
             if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {
@@ -72,8 +70,8 @@ extension GetCommand {
                 failure.add("--allow-unvalidated compares bytes and resumes.")
             } else if facts.contains(.isRefusal), !writesToOutput {
                 failure.message +=
-                    " If more than the signature of the URL has changed, run 'resumectl resume "
-                    + "\(ShellWord.quoted(request.destination)) --url' with the new one, or use --renew-command."
+                    " If more than the signature of the URL has changed, run "
+                    + "\(Hint.run("resume", ShellWord.quoted(request.destination), "--url")) with the new one, or use --renew-command."
             }
             if refused?.code == .digestMismatch {
                 if writesToOutput, !files.hold {

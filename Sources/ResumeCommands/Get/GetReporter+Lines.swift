@@ -95,8 +95,8 @@ extension GetReporter {
         let word = ShellWord.quoted(request.destination)
         return
             "\(request.destination): replaces a file of \(ByteCount.text(size)) when it is complete. "
-            + "If curl or wget has left that, press Ctrl-C and run 'resumectl get --restart --from \(word) -o \(word)' "
-            + "with the URL."
+            + "If curl or wget has left that, press Ctrl-C and run "
+            + "\(Hint.run("get", "--restart --from \(word) -o \(word)")) with the URL."
     }
 }
 

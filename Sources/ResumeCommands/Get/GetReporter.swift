@@ -171,7 +171,7 @@ final class GetReporter: Sendable {
     /// Returns the ways on if many files were not replaced.
     static func keptFiles(_ count: Int, isGet: Bool) -> String {
         "\(count) files are kept as they are, since this program has not written them; "
-            + (isGet ? "the same command" : "'resumectl get' with their URLs")
+            + (isGet ? "the same command" : "\(Hint.run("get")) with their URLs")
             + " with --overwrite replaces them, and with --auto-rename keeps both"
     }
 

@@ -131,7 +131,7 @@ final class JobRun: Sendable {
         let kept = refused.load(ordering: .relaxed)
         if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
         if choice != .given, failures.contains(.refused) {
-            reporter.note("'resumectl forget NAME' removes a download from the list, so that resume leaves it out")
+            reporter.note("\(Hint.run("forget", "NAME")) removes a download from the list, so resume leaves it out")
         }
         try GetCommand.throwWorst(of: failures)
     }

@@ -67,7 +67,7 @@ struct JobSelection {
             let shown = context.shown(name.text)
             guard !jobs.isEmpty else {
                 throw CommandFailure(
-                    .notFound, "there is no job \(shown). Run 'resumectl jobs --all' to show all jobs.")
+                    .notFound, "there is no job \(shown). Run \(Hint.run("jobs", "--all")) to show all jobs.")
             }
             guard found[0] != nil || jobs.count == 1 else {
                 var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
@@ -92,13 +92,14 @@ extension Job {
 
     /// Failures for which the server was not the cause, or received all.
     private static let ownFailures: Set = [
-        "failed", "destination", "destination-exists", Programs.completionFailed.rawValue,
+        "failed", "destination", "destination-exists", "digest-mismatch", "announced-digest-mismatch",
+        "named-digest-mismatch", "content-digest-mismatch", Programs.completionFailed.rawValue,
     ]
 
     /// Whether the server has refused it permanently before anything was received: a wrong URL, most likely.
     var neverBegan: Bool {
         guard state == .failed, receivedBytes == 0, file == nil, let code = failure?.code.rawValue else { return false }
-        return !Self.ownFailures.contains(code) && !code.hasSuffix("-mismatch")
+        return !Self.ownFailures.contains(code)
     }
 
     /// Says why it does not run.
@@ -110,7 +111,7 @@ extension Job {
     var leftOut: String {
         "\(Redaction.key(url)): left out, since it was refused before anything was received: "
             + "\(failure?.text ?? ""). Name it to try again, or remove it with "
-            + "'resumectl forget \(ShellWord.quoted(destination))'"
+            + Hint.run("forget", ShellWord.quoted(destination))
     }
 
     /// What must be given again to continue it.

@@ -26,10 +26,9 @@ struct JobsCommand: ContextCommand {
             }
         }
         guard !json, context.outputWidth != nil else { return }
-        context.print(
-            count == 0
-                ? "no unfinished downloads"
-                : "'resumectl resume' continues what is not done; 'resumectl forget NAME' removes it from this list")
+        guard count > 0 else { return context.print("no unfinished downloads") }
+        let forget = Hint.run("forget", "NAME")
+        context.print("\(Hint.run("resume")) continues what is not done; \(forget) removes it from this list")
     }
 
     private static func line(_ job: Job, _ table: JobTable) -> String {
@@ -153,7 +152,7 @@ extension EndingCommand {
                     try await table.forget([job.id])
                 }
                 // The key may be abbreviated.
-                let purge = "'resumectl purge \(ShellWord.quoted(name == job.key ? name : job.destination))'"
+                let purge = Hint.run("purge", ShellWord.quoted(name == job.key ? name : job.destination))
                 let kept = "\(ByteCount.text(job.receivedBytes)) are kept; \(purge) removes them"
                 // The store has nothing of a file that was delivered.
                 context.say("\(word): \(place)\(job.receivedBytes > 0 && job.state != .done ? "; \(kept)" : "")")

@@ -89,26 +89,6 @@ package struct CommandContext: Sendable {
         return index.map { "argument \($0)" } ?? "the argument"
     }
 
-    /// Adds the option --store to the commands that messages suggest, if the user has given it.
-    mutating func nameStore() {
-        guard let store = storeArgument else { return }
-        let option = " --store \(ShellWord.quoted(store))"
-        @Sendable func named(_ text: String) -> String {
-            guard text.contains("'resumectl "), !text.hasPrefix("{") else { return text }
-            return text.replacing(/'resumectl (?!help|config|completions)[a-z]+/) { "\($0.output)\(option)" }
-        }
-        output = { [output] in output(named($0)) }
-        errors = { [errors] in errors(named($0)) }
-    }
-
-    /// The value of --store in the arguments; nil if it is not there.
-    private var storeArgument: String? {
-        let options = arguments.prefix { $0 != "--" }
-        guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else { return nil }
-        if options[index] != "--store" { return String(options[index].dropFirst("--store=".count)) }
-        return options.indices.contains(index + 1) ? options[index + 1] : nil
-    }
-
     /// Prints a line of results, in which nothing can control a terminal.
     func print(_ line: String) { output(Printable.escaped(line) + "\n") }
 
@@ -200,13 +180,8 @@ package struct CommandContext: Sendable {
             say("converting the store to a newer format: \(converted) of \(entries) entries")
         }
         configuring(&configuration)
-        let path = try storePath(options.store)
-        let store: DownloadStore
-        do {
-            store = try await DownloadStore.open(at: path, creating: creating, configuration: configuration)
-        } catch let error as StoreError {
-            throw error.naming(store: path)
-        }
+        let store = try await DownloadStore.open(
+            at: try storePath(options.store), creating: creating, configuration: configuration)
         let result = await Swift.Result { try await body(store) }
         await store.close()
         return try result.get()

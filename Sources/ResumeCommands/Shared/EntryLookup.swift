@@ -14,7 +14,7 @@ extension DownloadStore {
         }
         var missing = StoreError(
             .noEntry, "there is no entry \(context.shown(text))",
-            advice: "Run 'resumectl list' to show all entries.")
+            advice: "Run \(Hint.run("list")) to show all entries.")
         guard !text.isEmpty else { throw missing }
         if let path = try? Destination(text).path {
             let delivered = try await entries(where: .destination, is: path)

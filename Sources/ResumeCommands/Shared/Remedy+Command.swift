@@ -7,7 +7,9 @@ extension StoreError.Remedy {
     private static let commands = WordTable(PackageResources.remedies_txt)
 
     /// What to run.
-    package var command: String { Self.commands["\(self)"] ?? rawValue }
+    package var command: String {
+        (Self.commands["\(self)"] ?? rawValue).replacing("{store}", with: Hint.store)
+    }
 }
 
 extension StoreError {

@@ -152,8 +152,8 @@ enum Rendering {
             context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(reason)")
             guard let job = removed.jobDestination else { continue }
             context.print(
-                "  its download to \(job) \(dryRun ? "would start" : "starts") over with 'resumectl "
-                    + "resume'; 'resumectl forget \(ShellWord.quoted(job))' removes that, too")
+                "  its download to \(job) \(dryRun ? "would start" : "starts") over with "
+                    + "\(Hint.run("resume")); \(Hint.run("forget", ShellWord.quoted(job))) removes that, too")
         }
         for path in report.orphans { context.print("\(verb) \(path), which belongs to no entry") }
         for key in report.inUse {

@@ -21,7 +21,7 @@ extension VerifyCommand {
         throw CommandFailure(
             .damaged,
             "\(wrong == 1 ? "1 file does" : "\(wrong) files do") not have the expected digest. Download "
-                + "\(wrong == 1 ? "it" : "them") again with its checksum: 'resumectl get' replaces a "
+                + "\(wrong == 1 ? "it" : "them") again with its checksum: \(Hint.run("get")) replaces a "
                 + "damaged file, and with --overwrite also one that was changed.")
     }
 

@@ -41,7 +41,7 @@ extension VerifyCommand {
         guard problems == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(Rendering.problems(problems)) found. Nothing was changed: 'resumectl get' starts over where "
+                "\(Rendering.problems(problems)) found. Nothing was changed: \(Hint.run("get")) starts over where "
                     + "the server has another file.")
         }
     }

@@ -60,7 +60,7 @@ struct VerifyCommand: ContextCommand {
         try Self.requireNone(wrong)
         if found == 0 && !json { context.print("no problems found") }
         guard left > 0 else { return }
-        let advice = ". Run 'resumectl verify --repair' to remove damaged data and keep the rest."
+        let advice = ". Run \(Hint.run("verify", "--repair")) to remove damaged data and keep the rest."
         let end = repairs ? " that could not be repaired" : advice
         throw CommandFailure(.damaged, "\(Rendering.problems(left)) found\(end)")
     }

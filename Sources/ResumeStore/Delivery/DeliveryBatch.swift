@@ -161,7 +161,7 @@ final class DeliveryBatch: Sendable {
             let mode = try file.destination.mode(in: folder)
             let name = creation.name.fileName
             let names = (try store.folder(of: creation.name) ?? store.blobs).file
-            try SystemError.check("fchmod", name) { fchmod(file.blob.descriptor, mode) }
+            try SystemError.check("fchmod", "\(names.path)/\(name)") { fchmod(file.blob.descriptor, mode) }
             try SystemError.check("rename", file.destination.path) {
                 unsafe renameat(names.descriptor, name, folder.file.descriptor, file.destination.name)
             }

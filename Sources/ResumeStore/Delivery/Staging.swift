@@ -64,7 +64,7 @@ struct Staging: Sendable {
     private func link(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity? {
         do {
             let blobs = try store.folder(of: name) ?? store.blobs
-            try SystemError.check("link", staging) {
+            try SystemError.check("link", folder.path(of: staging)) {
                 unsafe linkat(blobs.file.descriptor, name.fileName, folder.file.descriptor, staging, 0)
             }
         } catch {
@@ -79,7 +79,7 @@ struct Staging: Sendable {
             try folder.remove(staging)
             return nil
         }
-        try SystemError.check("fchmod", staging) { fchmod(blob.descriptor, mode) }
+        try SystemError.check("fchmod", folder.path(of: staging)) { fchmod(blob.descriptor, mode) }
         return file
     }
 }

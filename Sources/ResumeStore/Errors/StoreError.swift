@@ -158,9 +158,8 @@ extension StoreError {
                 code, "the store's database\(place) failed: \(error.message)", advice: error.advice, remedy: remedy,
                 cause: error)
         case let error as SystemError:
-            let place = path.map { ", in the store at \($0)" } ?? ""
             self.init(
-                error.isOutOfSpace ? .noSpace : .io, "\(error.description)\(place)",
+                error.isOutOfSpace ? .noSpace : .io, error.description,
                 advice: error.isOutOfSpace ? "Free some space; the partial data is kept." : "",
                 remedy: error.isRefused && !error.isOutOfSpace ? .writableStore : nil, cause: error)
         default:

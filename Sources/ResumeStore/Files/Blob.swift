@@ -94,8 +94,9 @@ final class BlobCreation: Sendable {
     convenience init(of file: OpenFile, in folder: StoreFolder) throws {
         let name = BlobName(in: BlobFolders.current())
         try self.init(name, in: folder) {
-            try SystemError.check("fchmod", name.fileName) { fchmod(file.descriptor, 0o600) }
-            try file.name(name.fileName, in: try folder.makeFolder(of: name))
+            let parent = try folder.makeFolder(of: name)
+            try SystemError.check("fchmod", parent.path(of: name.fileName)) { fchmod(file.descriptor, 0o600) }
+            try file.name(name.fileName, in: parent)
             return file
         }
     }

@@ -1,0 +1,26 @@
+import ResumeHTTP
+
+/// A command that a message suggests, with the store that the user has named.
+enum Hint {
+    /// The option --store, as suggested commands repeat it; empty if the user has not given it.
+    @TaskLocal static var store = ""
+
+    /// Returns a command of this program in quotes.
+    ///
+    /// - Parameters:
+    ///   - name: The command's name.
+    ///   - arguments: The rest of it, with words quoted for the shell.
+    /// - Returns: The command.
+    static func run(_ name: String, _ arguments: String...) -> String {
+        "'\((["resumectl", name + store] + arguments).joined(separator: " "))'"
+    }
+
+    /// Returns the option --store of a command line, as ``store`` has it.
+    static func option(in arguments: [String]) -> String {
+        let options = arguments.prefix { $0 != "--" }
+        guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else { return "" }
+        let next = options.indices.contains(index + 1) ? options[index + 1] : nil
+        let path = options[index] == "--store" ? next : String(options[index].dropFirst("--store=".count))
+        return path.map { " --store \(ShellWord.quoted($0))" } ?? ""
+    }
+}
