@@ -61,7 +61,7 @@ extension SegmentedBody {
             // Read after the positions above, so that no bytes seem to be missing between the received and the expected
             // ones.
             let held = await transfer.heldRanges
-            work.run.digest?.advance(to: await transfer.contiguousLength)
+            work.run.digest.running?.advance(to: await transfer.contiguousLength)
             let state = SegmentPlan.State(held: held, running: streams, asked: asked.values.map(\.range), now: now)
             let actions = plan.actions(state)
             outcome.connections = plan.limit

@@ -11,11 +11,11 @@ extension DownloadRun {
         budget: inout RetryBudget
     ) async throws -> RequestOutcome {
         // Who reads from memory compares the digest.
-        if digest == nil, !transfer.isInMemory, let algorithm = await expectedDigest?.algorithm {
-            digest = RunningDigest(algorithm, of: await transfer.heldBytes)
+        if case .unknown = digest, !transfer.isInMemory, let algorithm = await expectedDigest?.algorithm {
+            digest = .running(RunningDigest(algorithm, of: await transfer.heldBytes))
         }
         let contentDigest = HTTPDigest(contentDigestIn: head.headerFields)
-        var pump = BodyPump(body: body, request: request, digest: digest, contentDigest: contentDigest)
+        var pump = BodyPump(body: body, request: request, digest: digest.running, contentDigest: contentDigest)
         if let comparison = names.comparison {
             // Held bytes are compared too, and in order.
             connections = 1
@@ -26,7 +26,7 @@ extension DownloadRun {
         // A body that turns out to be wrong at its end must be discarded alone, which is only possible with a single
         // stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
-            isOfOneAnswer = false
+            course.isOfOneAnswer = false
             let before = await transfer.receivedBytes
             let body = SegmentedBody(run: self, terms: terms, budget: budget)
             let ended = await reportingProgress { await body.run(with: pump) }
@@ -62,7 +62,7 @@ extension DownloadRun {
         }
         if !ended.matchesContentDigest {
             // The body is discarded; bytes stored before it are kept.
-            digest = nil
+            digest = .unknown
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             if ended.failure is CancellationError { throw CancellationError() }
             return .body(received: 0, failure: ResponseFailure(.contentDigestMismatch))
@@ -104,7 +104,7 @@ extension DownloadRun {
     /// Discards the running digest beyond the stored bytes: the end of a body that was not compared with the bytes
     /// behind it is requested again, and may differ.
     private mutating func forgetDigest(beyond held: Int64) {
-        if let digest, digest.reaches(beyond: held) { self.digest = nil }
+        if digest.running?.reaches(beyond: held) == true { digest = .unknown }
     }
 
     mutating func read(_ count: Int, from body: any ResponseBody) async throws -> [UInt8] {

@@ -6,7 +6,7 @@ extension DownloadRun {
     mutating func isConfirmed() async throws -> Bool {
         let before = await transfer.receivedBytes
         if try await transfer.confirmHeld() { return true }
-        digest = nil
+        digest = .unknown
         reused -= min(before - (await transfer.receivedBytes), reused)
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         return false
@@ -28,70 +28,53 @@ extension DownloadRun {
     ///   whether it has the same bytes.
     mutating func isAsExpected() async throws -> Bool {
         guard let expected = await expectedDigest else { return true }
-        if wrongDigest == nil {
-            let running: RunningDigest
-            if let digest, digest.algorithm == expected.algorithm {
-                running = digest
-            } else {
+        let wrong: HTTPDigest
+        if case .wrong(let known) = digest {
+            wrong = known
+        } else {
+            var running = digest.running
+            if running?.algorithm != expected.algorithm {
                 running = RunningDigest(expected.algorithm, of: await transfer.heldBytes)
             }
-            let found = try await running.finish(at: await transfer.partial.length)
+            let found = try await running?.finish(at: await transfer.partial.length)
             if found == expected {
                 await transfer.prove(by: expected)
                 return true
             }
-            digest = nil
-            wrongDigest = found ?? expected
+            wrong = found ?? expected
+            digest = .wrong(wrong)
         }
         // Samples do not prove that the server has exactly these bytes.
-        let partial = await transfer.partial
-        let samples = await transfer.agreedSamples
-        let isProved = partial.representation?.validator != nil && samples == nil
-        // What carries the mark is set aside: another digest may prove it. The next attempt begins a new blob.
-        if request.digest != nil, await transfer.isMarked {
-            throw try await refusal(of: expected, isKept: !transfer.isInMemory)
-        }
-        guard request.digest != nil, isProved || isOfOneAnswer else {
-            let reason =
-                request.digest == nil
-                ? (samples == nil ? Reason.announcedDigestMismatch : .namedDigestMismatch)
-                : .digestMismatch(expected, wrongDigest, isKept: hasRetriedDigest)
-            return try await fetchAgain(because: reason, expected)
-        }
-        guard hasAnswer else {
+        let hasSamples = await transfer.agreedSamples != nil
+        let isProved = await transfer.partial.representation?.validator != nil && !hasSamples
+        let isNamed = request.digest != nil
+        let step = course.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
+        let isKept = !transfer.isInMemory && step != .fetchAgain
+        var reason =
+            isNamed
+            ? Reason.digestMismatch(expected, wrong, isKept: isKept)
+            : hasSamples ? .namedDigestMismatch : .announcedDigestMismatch
+        switch step {
+        case .ask:
             try await transfer.note(.digestToBeConfirmed)
             await transfer.requireAnswer()
-            return false
+        case .fetchAgain:
+            try await transfer.refuse(expected, because: reason)
+            try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
+            discarded(because: reason)
+        case .giveUp, .refuse:
+            if !isNamed, isKept { reason.text += "; nothing was written, and the received file is kept in the store" }
+            try await transfer.refuse(expected, because: reason)
+            throw DownloadError(.digestMismatch, reason)
         }
-        // The server has exactly these bytes, so the caller's digest is not that of the server's file.
-        throw try await refusal(of: expected, isKept: true)
-    }
-
-    private func refusal(of expected: HTTPDigest, isKept: Bool) async throws -> DownloadError {
-        let reason = Reason.digestMismatch(expected, wrongDigest, isKept: isKept)
-        try await transfer.refuse(expected, because: reason)
-        return DownloadError(.digestMismatch, reason)
-    }
-
-    /// Fetches the file again beside the stored bytes; throws the second time.
-    private mutating func fetchAgain(because reason: Reason, _ expected: HTTPDigest) async throws -> Bool {
-        var last = reason
-        if request.digest == nil, !transfer.isInMemory {
-            last.text += "; nothing was written, and the received file is kept in the store"
-        }
-        try await transfer.refuse(expected, because: hasRetriedDigest ? last : reason)
-        guard !hasRetriedDigest else { throw DownloadError(.digestMismatch, last) }
-        try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
-        hasRetriedDigest = true
-        discarded(because: reason)
         return false
     }
 
     /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
     /// match.
     mutating func fetchesRefusedAgain() async throws -> Bool {
-        guard try await transfer.insists(on: isOfOneAnswer) else { return false }
-        hasAnswer = false
+        guard try await transfer.insists(on: course.isOfOneAnswer) else { return false }
+        course.hasAnswer = false
         discarded(because: .digestInsisted)
         return true
     }

@@ -13,8 +13,8 @@ extension DownloadRun {
         do {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
-            let (response, route) =
-                if let first = first.take() { try await reply(from: first.reply) } else { try await reply(to: plan) }
+            let first = begun.answer.take()?.reply
+            let (response, route) = if let first { try await reply(from: first) } else { try await reply(to: plan) }
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {

@@ -14,24 +14,17 @@ struct DownloadRun {
     let names: NameGuard
     let metrics: DownloadMetrics
     let onEvent: DownloadEvent.Listener
-    /// The response to the first request, if it was sent before the run; nil otherwise.
-    var first: SmallDownload.Answer?
-    /// Whether an event has said that the first body begins.
-    var isAnnounced = false
+    /// What the lane of small files has begun.
+    var begun = SmallDownload.Begun()
 
     var reused: Int64 = 0
     var fetched: Int64 = 0
     /// How many connections may be opened from now on.
     var connections = 1
     var isLengthVerified = true
-    var hasRetriedDigest = false
-    /// The digest of the stored bytes if it is not the expected one.
-    var wrongDigest: HTTPDigest?
-    /// Whether a response in this run has shown that the server has these bytes.
-    var hasAnswer = false
-    /// Whether all stored bytes were received in a single response.
-    var isOfOneAnswer = false
-    var digest: RunningDigest?
+    /// What follows if the file does not have the expected digest.
+    var course = DigestCourse()
+    var digest = Digest.unknown
     /// The address that answered first, to which further requests of this run go.
     var settled: RequestSender.Route?
     /// Whether the last body ended as announced, so that the next range only goes on.
@@ -40,6 +33,16 @@ struct DownloadRun {
     var renewals = 0
     /// How often HEAD has failed; after two failures it is no longer sent.
     var headFailures = 0
+
+    /// What is known of the digest of the stored bytes.
+    enum Digest {
+        case unknown
+        case running(RunningDigest)
+        /// It is not the expected one.
+        case wrong(HTTPDigest)
+
+        var running: RunningDigest? { if case .running(let digest) = self { digest } else { nil } }
+    }
 
     var request: DownloadRequest {
         get { sender.request }
@@ -184,10 +187,8 @@ extension DownloadRun: RequestClient {
     }
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
-        if case .complete = verdict { hasAnswer = true }
+        course.receive(verdict)
         guard let use = verdict.continuation else { return }
-        hasAnswer = true
-        isOfOneAnswer = verdict.replaces
         if verdict.replaces, request.restarts {
             // An interrupted run is continued. If this cannot be recorded, the next one starts over again.
             try? await transfer.disk?.recordRestart(of: request.queuedRows)
@@ -198,7 +199,7 @@ extension DownloadRun: RequestClient {
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))
         } else {
             forget()
-            if isAnnounced, held.isEmpty { return isAnnounced = false }
+            if begun.isAnnounced, held.isEmpty { return begun.isAnnounced = false }
             onEvent(held.isEmpty ? .started(totalBytes: total) : .restarted(reason: use.reason, totalBytes: total))
         }
     }
@@ -215,16 +216,14 @@ extension DownloadRun: RequestClient {
 
     mutating func gaveUp(_ bytes: Int64, because reason: Reason) {
         reused -= min(bytes, reused)
-        digest = nil
-        wrongDigest = nil
+        digest = .unknown
         onEvent(.damaged(reason: reason))
     }
 
     /// Resets what was known about bytes that are no longer stored.
     private mutating func forget() {
         reused = 0
-        digest = nil
-        wrongDigest = nil
+        digest = .unknown
     }
 
     func retries(after delay: Duration, because failure: any Error) {
@@ -248,7 +247,7 @@ extension DownloadRun: RequestClient {
 
     var renews: Bool { request.refresh != nil }
 
-    var answered: OriginPace.Turn? { first?.turn }
+    var answered: OriginPace.Turn? { begun.answer?.turn }
 
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes

@@ -101,16 +101,14 @@ public struct Downloader: Sendable {
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
                 let sender = RequestSender(request: request, transport: transport)
                 var key: FreeKey?
-                var first: SmallDownload.Answer?
-                var isAnnounced = false
+                var begun = SmallDownload.Begun()
                 if !isRead, let small = try self.small(sender, to: names.admitted(destination), names, onEvent) {
                     switch try await small.run() {
                     case .delivered(let result):
                         observer.metrics.fetched(result.totalBytes)
                         onEvent(.finished(result))
                         return result
-                    case .handedOver(let answer, let announced):
-                        (key, first, isAnnounced) = (small.key, answer, announced)
+                    case .handedOver(let handed): (key, begun) = (small.key, handed)
                     }
                 }
                 do {
@@ -118,11 +116,11 @@ public struct Downloader: Sendable {
                     var run = DownloadRun(
                         sender: sender, transfer: transfer, destination: destination, names: names,
                         metrics: observer.metrics, onEvent: onEvent)
-                    (run.first, run.isAnnounced) = (first, isAnnounced)
+                    run.begun = begun
                     return try await download(run, onTransfer: onTransfer)
                 } catch {
                     // It may not have been used.
-                    (try? first?.reply.get())?.response.body.cancel()
+                    (try? begun.answer?.reply.get())?.response.body.cancel()
                     throw error
                 }
             }

@@ -25,8 +25,16 @@ struct SmallDownload {
     /// What becomes of it.
     enum Outcome {
         case delivered(DownloadResult)
-        /// The ordinary way goes on with the response to the first request, if that was sent.
-        case handedOver(Answer?, isAnnounced: Bool = false)
+        /// The ordinary way goes on.
+        case handedOver(Begun)
+    }
+
+    /// What was begun before the ordinary way goes on.
+    struct Begun {
+        /// The response to the first request, if that was sent.
+        var answer: Answer?
+        /// Whether an event has said that the first body begins.
+        var isAnnounced = false
     }
 
     /// The response to the first request, and its turn at the origin.
@@ -64,7 +72,7 @@ struct SmallDownload {
         let origin = request.url.origin
         let origins = request.origins ?? OriginPaces()
         guard case .go(let turn) = origins.with(origin, { $0.enter(at: request.waitClock.now()) }) else {
-            return .handedOver(nil)
+            return .handedOver(Begun())
         }
         var reply: RequestSender.Reply
         let file: SmallFile
@@ -73,17 +81,19 @@ struct SmallDownload {
             do {
                 reply = try await sender.send(.whole(reason: nil))
             } catch {
-                return .handedOver((.failure(error), turn))
+                return .handedOver(Begun(answer: (.failure(error), turn)))
             }
             try keepIfUnchanged(reply.response)
             guard let begun = self.file(for: reply.response) else {
-                return .handedOver((.success(reply), turn))
+                return .handedOver(Begun(answer: (.success(reply), turn)))
             }
             origins.with(origin) { $0.serves(turn) }
             file = begun
             let body = reply.response.body
             reply.response.body = BegunBody(file, before: body)
-            guard await receives(body, into: file) else { return .handedOver((.success(reply), turn)) }
+            guard await receives(body, into: file) else {
+                return .handedOver(Begun(answer: (.success(reply), turn)))
+            }
             origins.with(origin) { $0.works = true }
         }
         let length = file.body.length
@@ -99,7 +109,7 @@ struct SmallDownload {
             to: destination, for: caller(after: reply.response), fulfilling: request.queuedRows, digest: digest)
         guard isDelivered else {
             if waits { await request.onPause?(false) }
-            return .handedOver((.success(reply), turn), isAnnounced: true)
+            return .handedOver(Begun(answer: (.success(reply), turn), isAnnounced: true))
         }
         var result = DownloadResult(
             path: destination.path, totalBytes: length, fetchedBytes: length, digest: digest)

@@ -50,7 +50,7 @@ extension Transfer {
             try file.synchronizeData()
             return try ranges.flatMap { range throws(SystemError) in try file.blocks(in: range) }
         }
-        isSpliced = nil
+        bodies.isSpliced = nil
         access = .granted
         readable.grant()
         try await noteDestination()

@@ -71,7 +71,7 @@ extension Transfer {
     ///   possible.
     /// - Returns: What to request, with the header fields to send.
     package func plan(avoidsRange: Reason? = nil) -> Plan {
-        let avoidsRange = avoidsRange ?? (asksForWhole ? .gapNotCompared : nil)
+        let avoidsRange = avoidsRange ?? (bodies.asksForWhole ? .gapNotCompared : nil)
         let plan = Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
         // Samples would be compared of bytes that are gone.
         guard passesOn, case .range(let next) = plan, next.validator == nil || isMoved else { return plan }

@@ -140,12 +140,11 @@ extension Transfer {
         try? await sync.finish()
         guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
         main.stop()
-        lease = older.lease
+        _ = state.move(to: older.lease)
         entry = recovered.entry
         caller.left = nil
         damage = recovered.damage
-        isSpliced = nil
-        uncompared = 0
+        bodies.forget()
         begin(with: recovered.blob)
         if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
         return true

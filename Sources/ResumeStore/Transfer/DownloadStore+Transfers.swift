@@ -63,7 +63,7 @@ extension DownloadStore {
                     if let keyLease {
                         let entry = Entry(unclaimed: name, caller, selection)
                         return Transfer(
-                            .disk(self), on: queue, name: name, caller: caller, keyLease: keyLease, entry: entry)
+                            .disk(self), on: queue, name: name, caller: caller, holding: .key(keyLease), entry: entry)
                     }
                     guard waits else { throw StoreError.inUse(name) }
                     keyLease = try await Lease.wait(for: number, in: folder)
@@ -157,7 +157,7 @@ extension DownloadStore {
         let shown = access == .foreign ? entry.url : caller.url.redacted
         guard let recovered = try await recover(entry, showing: shown) else { return nil }
         return Transfer(
-            .disk(self), on: queue, name: name, caller: caller, lease: lease, keyLease: keyLease,
+            .disk(self), on: queue, name: name, caller: caller, holding: .row(lease, key: keyLease),
             entry: recovered.entry, blob: recovered.blob, access: access, damage: recovered.damage,
             unread: recovered.unread)
     }

@@ -106,12 +106,11 @@ extension Transfer {
         } else {
             let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
             main.stop()
-            lease = own.lease
+            _ = state.move(to: own.lease)
             entry = own.entry
         }
         damage = nil
-        isSpliced = nil
-        uncompared = 0
+        bodies.forget()
         caller.standing = .same
         caller.proved = nil
         begin(with: nil)
@@ -183,15 +182,16 @@ extension Reason {
 extension Transfer {
     /// Calls a closure when there is a row, or at once if there is one already.
     package func whenClaimed(_ body: @escaping @Sendable (isolated Transfer) -> Void) {
-        if isClaimed { body(self) } else { onClaim = body }
+        if case .open(.key(let lease, _)) = state { return state = .open(.key(lease, onClaim: body)) }
+        if isClaimed { body(self) }
     }
 
     /// Creates the row.
     ///
     /// - Throws: ``StoreError``: `superseded`, `noSpace`, `io`, `database`.
     func claim() throws {
-        guard !isClaimed else { return }
-        guard keyLease != nil else { throw StoreError.closed }
+        if isClaimed { return }
+        try requireOpen()
         let store = try store
         let entry = entry
         let url = caller.url.redacted
@@ -201,14 +201,8 @@ extension Transfer {
         }
         guard let claimed else { throw StoreError.superseded }
         self.entry = claimed.entry
-        own(claimed.lease)
+        let onClaim = state.move(to: claimed.lease)
         begin(with: nil)
-        onClaim.take()?(self)
-    }
-
-    /// Continues with a row that was created.
-    func own(_ lease: Lease) {
-        self.lease = lease
-        isClaimed = true
+        onClaim?(self)
     }
 }

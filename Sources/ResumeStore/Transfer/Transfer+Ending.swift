@@ -33,17 +33,10 @@ extension Transfer {
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
             try await goOnAtEnd()
         }
-        let isUseless = isAtBorder && receivedBytes <= receivedBefore
-        // An interrupted response may get further next time; one that ended there will end there again.
-        uncompared = !isUseless ? 0 : uncompared + (ending == .cut ? 1 : 2)
-        if asksForWhole { try await note(.gapNotCompared) }
+        bodies.end(at: receivedBytes, isAtBorder: isAtBorder, isCut: ending == .cut)
+        if bodies.asksForWhole { try await note(.gapNotCompared) }
         return isComplete
     }
-
-    /// Whether responses end exactly where bytes are stored behind a gap, as from a server that sends aligned blocks.
-    ///
-    /// Those bytes are never compared then, and the gap remains.
-    var asksForWhole: Bool { uncompared > 1 }
 
     /// Whether every byte is stored.
     var hasAllBytes: Bool { blob != nil && partial.hasAllBytes }
@@ -63,15 +56,12 @@ extension Transfer {
     ///
     /// - Parameter goes: Whether a store in memory removes the entry if no task waits for it.
     func release(removing goes: Bool = false) {
-        isClosed = true
         disk?.room.end(sync)
         main.stop()
         // The next user of the entry may change the bytes.
         if memory != nil { readable.close() }
         Self.giveBack(entry, blob, length: held, to: home, goes: goes)
-        lease = nil
-        keyLease = nil
-        onClaim = nil
+        state = .closed
         heldCheck = nil
         // An open file keeps its disk blocks even if the collector has removed its name.
         for segment in segments { segment.stop() }
@@ -83,7 +73,7 @@ extension Transfer {
     ///
     /// Used if the database is unavailable, since ``close()`` would only wait for it again.
     package func letGo() {
-        guard !isClosed else { return }
+        guard state.isOpen else { return }
         readable.close()
         release()
     }
@@ -92,9 +82,9 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError``; the lease is released even then.
     public func close() async throws {
-        guard !isClosed else { return }
+        guard state.isOpen else { return }
         defer { release() }
-        isClosed = true
+        state.close()
         readable.close()
         guard memory == nil else { return }
         // The checkpoint reports the errors of these syncs, unless they were reported before.

@@ -49,7 +49,7 @@ extension Transfer {
         entry.chunks = []
         entry.requester = requester(for: representation)
         entry.url = caller.url.redacted
-        isSpliced = false
+        bodies.isSpliced = false
         caller.standing = .same
         caller.proved = nil
         begin(with: memory.makeBlob(of: entry, for: caller.identity))
@@ -90,7 +90,7 @@ extension Transfer {
         try caller.destination?.requireSpace(for: length, beside: disk.folder)
         try await disk.admit(sync, key: key, length: length, replacing: replaced)
         // It may have been closed in the meantime.
-        if isClosed { disk.room.end(sync) }
+        if !state.isOpen { disk.room.end(sync) }
         try requireOpen()
     }
 }

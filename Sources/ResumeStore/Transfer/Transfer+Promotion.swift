@@ -28,7 +28,7 @@ extension Transfer {
         }
         // Prevents further writes.
         main.stop()
-        isClosed = true
+        state.close()
         do {
             // What only a digest proves would lose its mark.
             let bytes = try blob.bytes(count: Int(entry.chunks.first { $0.mark != nil }?.offset ?? held))
@@ -48,7 +48,7 @@ extension Transfer {
             release(removing: true)
             return transfer
         } catch {
-            isClosed = false
+            state.reopen()
             throw error
         }
     }

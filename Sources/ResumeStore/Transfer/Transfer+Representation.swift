@@ -14,7 +14,7 @@ extension Transfer {
             try claim()
         }
         try await rewrite(with: representation, because: reason, replacing: replaced)
-        isSpliced = false
+        bodies.isSpliced = false
         caller.standing = .same
         caller.proved = nil
         // Whatever was withheld is not in this blob.
@@ -213,7 +213,6 @@ extension Transfer {
             let isNew = !isClaimed
             // Meanwhile, the transfer may have been closed.
             try requireOpen()
-            if isNew, keyLease == nil { throw StoreError.closed }
             let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
@@ -231,9 +230,9 @@ extension Transfer {
             }
             KillPoint.reached(committed)
             try withExtendedLifetime(creation) { try take(begun.entry) }
-            if let lease { own(lease) }
+            let onClaim = lease.flatMap { state.move(to: $0) }
             begin(with: creation.file)
-            onClaim.take()?(self)
+            onClaim?(self)
             // No row names it any more, so the collector finds what cannot be removed now.
             try? store.removeBlobs(begun.abandoned)
         } catch {

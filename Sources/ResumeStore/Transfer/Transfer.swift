@@ -17,14 +17,8 @@ public actor Transfer {
     /// The key of the download in the store, which all of its variants share.
     public nonisolated let key: String
     nonisolated let home: Home
-    /// The lease of the row; released by ``close()`` and after the delivery.
-    var lease: Lease?
-    /// The lease of the key, taken before there was a row.
-    var keyLease: Lease?
-    /// Whether there is a row, or none is needed because the store is in memory.
-    var isClaimed: Bool
-    /// Called when a row has been created.
-    var onClaim: (@Sendable (isolated Transfer) -> Void)?
+    /// What it holds until ``close()``, or the delivery.
+    var state: TransferState
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
@@ -36,19 +30,9 @@ public actor Transfer {
     nonisolated let sync: BlobSync
     /// The part of the blob that can be read during the transfer.
     nonisolated let readable: ReadableBlob
-    var isClosed = false
     /// Verifies bytes that were stored before; nil if that is finished or there were none.
     var heldCheck: HeldCheck?
-    /// How many responses in a row ended exactly at the end of a gap, so that no overlap was compared.
-    ///
-    /// A response that the server ended there itself counts twice.
-    var uncompared = 0
-    /// Whether the file was combined from several responses without a validator; nil if only the log can tell.
-    var isSpliced: Bool?
-    /// The number of stored bytes before the body.
-    private(set) var receivedBefore: Int64 = 0
-    /// How many bodies have begun.
-    private var bodies = 0
+    var bodies = BodyCount()
     /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
     package internal(set) var damage: Reason?
     /// The plan of the request whose response is expected, if a program issues each request itself.
@@ -64,8 +48,8 @@ public actor Transfer {
     }
 
     init(
-        _ home: Home, on queue: TransferQueue? = nil, name: String, caller: Caller, lease: Lease? = nil,
-        keyLease: Lease? = nil, entry: Entry, blob: (any BodyStorage)? = nil,
+        _ home: Home, on queue: TransferQueue? = nil, name: String, caller: Caller,
+        holding hold: TransferState.Hold = .row(), entry: Entry, blob: (any BodyStorage)? = nil,
         access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
     ) {
         self.caller = caller
@@ -75,9 +59,7 @@ public actor Transfer {
         key = name
         self.home = home
         let disk: DownloadStore? = if case .disk(let store) = home { store } else { nil }
-        self.lease = lease
-        self.keyLease = keyLease
-        isClaimed = lease != nil || disk == nil
+        state = .open(hold)
         self.entry = entry
         self.blob = blob
         sync = BlobSync(store: disk, entry: entry, blob: blob)
@@ -89,12 +71,15 @@ public actor Transfer {
     }
 
     deinit {
-        if !isClosed { Self.giveBack(entry, blob, length: held, to: home) }
+        if state.isOpen { Self.giveBack(entry, blob, length: held, to: home) }
         disk?.room.end(sync)
     }
 
     /// Whether another task or process waits for this download.
-    var isAwaited: Bool { lease?.isAwaited == true || keyLease?.isAwaited == true }
+    var isAwaited: Bool { state.hold?.isAwaited == true }
+
+    /// Whether there is a row, or none is needed because the store is in memory.
+    var isClaimed: Bool { if case .row = state.hold { true } else { false } }
 
     /// The number of bytes in the blob from offset 0, recorded or not.
     package nonisolated var held: Int64 { main.held }
@@ -152,7 +137,7 @@ public actor Transfer {
         switch verdict {
         case .append(let continuation):
             try await setSightings(nil)
-            if continuation.reason.code == Reason.resumedUnvalidatedCode { isSpliced = true }
+            if continuation.reason.code == Reason.resumedUnvalidatedCode { bodies.isSpliced = true }
             if isUnderDigest || continuation.reason == .resumedUnderDigest(at: continuation.offset) {
                 try await beginMarked()
                 try beginBody(continuation, of: response)
@@ -185,8 +170,7 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        receivedBefore = receivedBytes
-        bodies = bodies + 1
+        bodies.begin(after: receivedBytes)
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
         if awaitsDigest, entry.grows {
             // The blob may soon contain bytes that are discarded.
@@ -206,11 +190,11 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `tooLarge`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
-        let body = bodies
+        let body = bodies.begun
         for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
             // Other calls may have come in between.
             try requireOpen()
-            guard body == bodies else {
+            guard body == bodies.begun else {
                 throw StoreError(.misuse, "another response was received before all bytes of this one were written")
             }
             let piece = unsafe bytes.span.bytes.extracting(start..<min(start + PartStream.pieceSize, bytes.count))
@@ -224,7 +208,7 @@ public actor Transfer {
     public nonisolated var hasAllWanted: Bool { main.hasAllWanted }
 
     func requireOpen() throws(StoreError) {
-        if isClosed { throw .closed }
+        if !state.isOpen { throw .closed }
     }
 }
 
