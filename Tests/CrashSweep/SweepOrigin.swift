@@ -30,7 +30,7 @@ final class SweepOrigin: Sendable {
                 return (resource, state.cut)
             }
             guard let resource else { return .status("404 Not Found") }
-            return cut == nil ? .parts(of: resource, for: request) : .file(resource, for: request, cutAfter: cut)
+            return .file(resource, for: request, cutAfter: cut)
         }
     }
 

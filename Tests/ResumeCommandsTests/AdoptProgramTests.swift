@@ -101,14 +101,14 @@ struct AdoptProgramTests {
             try #require(left.heldBytes > 1_000_000)
             let bytes = try home.bytes(program.partial)
 
-            server.setHandler { .parts(of: Self.other, for: $0) }
+            server.setHandler { .file(Self.other, for: $0) }
             let changed = await home.run(
                 "get", "--from", left.path, server.url("/g.bin"), "-o", home["changed"], "--json")
             #expect(changed.status == .success, "\(changed.errors)")
             #expect(try changed.json.contains { $0["event"]?.string == "restarted" })
             #expect(Self.other.content.matches(try home.bytes("changed")))
 
-            server.setHandler { .parts(of: Self.file, for: $0) }
+            server.setHandler { .file(Self.file, for: $0) }
             let got = await home.run("get", "--from", left.path, server.url("/f.bin"), "-o", home["out"], "--json")
             #expect(got.status == .success, "\(got.errors)")
             let result = try #require(try got.json.last)
@@ -146,7 +146,7 @@ struct AdoptProgramTests {
     func made(name: String, proof: Proof) async throws {
         let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
         let file = proof.resource(Self.file.content, digest)
-        try await OriginServer.withServer(handler: { .parts(of: file, for: $0) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server async throws in
             let isNamed = name.contains("HASH")
             let name = name.replacing("HASH", with: digest.hexadecimal)
             try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)

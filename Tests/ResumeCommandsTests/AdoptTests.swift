@@ -40,7 +40,7 @@ struct AdoptTests {
 
     @Test("J5: adopt copies and compares, and resume completes the file")
     func adopt() async throws {
-        try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in
             let bytes = try leave()
             let adopted = await home.run(
                 "adopt", home["partial"], server.url("/f.bin"), "-o", home["out.bin"], "--json")
@@ -64,7 +64,7 @@ struct AdoptTests {
 
     @Test("J5: adopt says what it found: another file, nothing, no URL, a server that does not answer")
     func adoptFailures() async throws {
-        try await OriginServer.withServer(handler: { .parts(of: Self.other, for: $0) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(Self.other, for: $0) }) { server async throws in
             _ = try leave()
             let url = server.url("/f.bin")
             let differs = await home.run("adopt", home["partial"], url)
@@ -79,7 +79,7 @@ struct AdoptTests {
             let pending = await home.run("adopt", home["partial"], url)
             #expect(pending.status == .success && pending.output.contains("not compared yet"))
             #expect(await home.run("adopt", home["partial"], url).status == .refused, "the store has it already")
-            server.setHandler { .parts(of: Self.file, for: $0) }
+            server.setHandler { .file(Self.file, for: $0) }
             #expect(await home.run("get", url, "-o", home["out.bin"]).status == .success)
             #expect(Self.file.content.matches(try home.bytes("out.bin")))
         }
@@ -87,7 +87,7 @@ struct AdoptTests {
 
     @Test("J5: get --from continues the file of another program, also in place, and starts over if it differs")
     func from() async throws {
-        try await OriginServer.withServer(handler: { .parts(of: Self.file, for: $0) }) { server async throws in
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in
             _ = try leave("f.bin")
             let got = await home.run("get", "--from", home["f.bin"], server.url("/f.bin"), "-o", home["f.bin"])
             #expect(got.status == .success && got.errors.contains("samples of the stored data agree"), "\(got.errors)")
@@ -95,7 +95,7 @@ struct AdoptTests {
             #expect(server.bodyBytesSent < Self.length - Self.held + 700_000)
 
             _ = try leave()
-            server.setHandler { .parts(of: Self.other, for: $0) }
+            server.setHandler { .file(Self.other, for: $0) }
             let changed = await home.run(
                 "get", "--from", home["partial"], server.url("/g.bin"), "-o", home["g.bin"], "--json")
             #expect(try changed.json.contains { $0["reason"]?.string == "spot-check-differs" })
@@ -116,7 +116,7 @@ struct AdoptTests {
             #expect(first.status == .tryAgain && first.errors.contains(hint), "\(first.errors)")
             #expect(first.errors.contains("'resumectl get --restart --from \(home["f.bin"]) -o \(home["f.bin"])' with"))
             #expect(try home.bytes("f.bin") == bytes)
-            server.setHandler { .parts(of: Self.file, for: $0) }
+            server.setHandler { .file(Self.file, for: $0) }
             let before = server.bodyBytesSent
             // What is not proved is not recorded.
             let digest = try #require(
@@ -154,14 +154,14 @@ struct AdoptTests {
             server async throws in
             let url = server.url("/f.bin")
             #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
-            server.setHandler { .parts(of: Self.file, for: $0) }
+            server.setHandler { .file(Self.file, for: $0) }
             let agrees = await home.run("verify", "--remote", url)
             #expect(agrees.status == .success && agrees.output.contains("samples of 1.4 MiB agree"), "\(agrees.output)")
             #expect(try await home.run("verify", "--remote", url, "--json").object["result"]?.string == "agrees")
             // The same tag with other bytes.
             let silent = Resource(Self.other.content, etag: "\"v1\"")
             for resource in [silent, Self.other] {
-                server.setHandler { .parts(of: resource, for: $0) }
+                server.setHandler { .file(resource, for: $0) }
                 let differs = await home.run("verify", "--remote", url, "--json")
                 #expect(differs.status == .damaged)
                 #expect(try differs.object["result"]?.string == "differs")
@@ -186,7 +186,7 @@ struct AdoptTests {
             server.setHandler { .file(Self.other, for: $0, cutAfter: 1_000_000) }
             #expect(await home.run(get).status == .tryAgain)
             for (resource, results) in [(Self.file, ["agrees", "differs"]), (Self.other, ["differs", "agrees"])] {
-                server.setHandler { .parts(of: resource, for: $0) }
+                server.setHandler { .file(resource, for: $0) }
                 for (key, result) in zip([url, "\(url)#variant=2"], results) {
                     let line = try await home.run("verify", "--remote", key, "--json").object
                     #expect(line["key"]?.string == key && line["result"]?.string == result, "\(line)")
@@ -232,7 +232,7 @@ struct AdoptTests {
                 #expect(await home.run("get", url, "-o", home["f.bin"], "--retries", "0").status == .tryAgain)
                 let sent = server.bodyBytesSent
                 server.setHandler { request in
-                    request.path == "/mirror.bin" ? .parts(of: mirror, for: request) : .status("404 Not Found")
+                    request.path == "/mirror.bin" ? .file(mirror, for: request) : .status("404 Not Found")
                 }
                 let got = await home.run("resume", url, "--url", server.url("/mirror.bin"), "--json")
                 #expect(got.status == .success, "\(got.errors)")
@@ -255,7 +255,7 @@ struct AdoptTests {
             let gone = await home.run("resume", url, "--url", server.url("/mirror.bin"))
             #expect(gone.status == .refused)
             server.setHandler { request in
-                request.path == "/mirror.bin" ? .parts(of: Self.file, for: request) : .status("404 Not Found")
+                request.path == "/mirror.bin" ? .file(Self.file, for: request) : .status("404 Not Found")
             }
             #expect(await home.run("jobs", "--all").output.contains("/mirror.bin"))
             #expect(await home.run("resume", home["f.bin"]).status == .success)
@@ -278,7 +278,7 @@ struct AdoptTests {
                 "get", "--key", "mine", server.url("/a?x=2"), "-o", home["f.bin"], "--retries", "0")
             #expect(again.status == .tryAgain && server.requests.count > count + 3, "samples were compared")
             let compared = server.requests.count
-            server.setHandler { .parts(of: Self.file, for: $0) }
+            server.setHandler { .file(Self.file, for: $0) }
             let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
             let got = await home.run(
                 "get", "--key", "mine", server.url("/b"), "-o", home["f.bin"], "--sha256", digest.hexadecimal, "--json")

@@ -40,10 +40,9 @@ struct AdoptionTests {
         }
     }
 
-    @Test("J5: only samples and the rest are fetched, and the result is not proved", arguments: [true, false])
-    func unchanged(sendsSeveral: Bool) async throws {
-        try await Self.leaving(serving: { sendsSeveral ? .parts(of: Self.file, for: $0) : .file(Self.file, for: $0) }) {
-            origin in
+    @Test("J5: only samples and the rest are fetched, and the result is not proved")
+    func unchanged() async throws {
+        try await Self.leaving(serving: { .file(Self.file, for: $0) }) { origin in
             let result = try await Self.get(origin)
             #expect(try origin.hasDelivered(Self.file))
             #expect(!result.isProved && result.reusedBytes == Self.held && result.digest == nil)
@@ -52,16 +51,14 @@ struct AdoptionTests {
             // The rest was requested with the validator that the samples had.
             #expect(origin.server.requests.last?.field("If-Range") == "\"v1\"")
             #expect(origin.server.requests.last?.field("Range") == "bytes=\(Self.held - 4096)-")
-            if sendsSeveral { #expect((4...6).contains(origin.server.requests.count)) }
             let reasons = try await origin.store.events().map(\.reason.code.rawValue)
             #expect(reasons.contains("adopted") && reasons.contains("samples-agree"))
         }
     }
 
-    @Test("J5: a changed file is downloaded from its start, and is one version", arguments: [true, false])
-    func changed(sendsSeveral: Bool) async throws {
-        try await Self.leaving(serving: { sendsSeveral ? .parts(of: Self.other, for: $0) : .file(Self.other, for: $0) })
-        { origin in
+    @Test("J5: a changed file is downloaded from its start, and is one version")
+    func changed() async throws {
+        try await Self.leaving(serving: { .file(Self.other, for: $0) }) { origin in
             let result = try await Self.get(origin)
             #expect(try origin.hasDelivered(Self.other))
             #expect(result.isProved && result.agreedSamples == nil)
@@ -78,7 +75,7 @@ struct AdoptionTests {
             let start = Int.random(in: 0...Int(Self.held) - count, using: &random)
             for index in start..<start + count { bytes[index] ^= 0x55 }
             let server = Resource(Content(bytes), etag: "\"v3\"")
-            try await Self.leaving(serving: { .parts(of: server, for: $0) }) { origin in
+            try await Self.leaving(serving: { .file(server, for: $0) }) { origin in
                 let result = try await Self.get(origin) { $0.sampleSeed = nil }
                 #expect(result.isProved && result.agreedSamples == nil, "at \(start)")
                 #expect(try origin.hasDelivered(server))
@@ -121,7 +118,7 @@ struct AdoptionTests {
     func cut() async throws {
         try await Self.leaving(serving: { request in
             request.field("If-Range") == nil
-                ? .parts(of: Self.file, for: request) : .file(Self.file, for: request, cutAfter: 200_000)
+                ? .file(Self.file, for: request) : .file(Self.file, for: request, cutAfter: 200_000)
         }) { origin in
             _ = await origin.failure { request in
                 request.adopts = origin.folder["partial"]
@@ -139,7 +136,7 @@ struct AdoptionTests {
     @Test("J5: servers without validators, without ranges, and with another length")
     func servers() async throws {
         let plain = Resource(Self.file.content)
-        try await Self.leaving(serving: { .parts(of: plain, for: $0) }) { origin in
+        try await Self.leaving(serving: { .file(plain, for: $0) }) { origin in
             let result = try await Self.get(origin)
             #expect(!result.isProved && result.agreedSamples != nil)
             #expect(try origin.hasDelivered(Self.file))
@@ -161,7 +158,7 @@ struct AdoptionTests {
     func pieces() async throws {
         let piece = 1 << 20
         let resource = Resource(Content(length: Int64(6 * piece), seed: 2), etag: "\"p\"")
-        try await Origin.with({ .parts(of: resource, for: $0) }) { origin in
+        try await Origin.with({ .file(resource, for: $0) }) { origin in
             var bytes = resource.bytes
             for index in piece..<2 * piece { bytes[index] = 0 }
             for index in 4 * piece..<bytes.count { bytes[index] = 0 }
@@ -179,7 +176,7 @@ struct AdoptionTests {
 
     @Test("J5: adopted now, downloaded later; what the server does not answer is compared later")
     func later() async throws {
-        try await Self.leaving(serving: { .parts(of: Self.file, for: $0) }) { origin in
+        try await Self.leaving(serving: { .file(Self.file, for: $0) }) { origin in
             let transport = CurlTransport(.init(connectTimeout: Engine.patience, threads: 1))
             let downloader = Downloader(store: origin.store, transport: transport)
             var request = DownloadRequest(try DownloadURL(origin.url), to: origin.folder["out"])
@@ -193,7 +190,7 @@ struct AdoptionTests {
                 return
             }
             #expect(try await downloader.compare(request) == .agree(samples: count))
-            origin.server.setHandler { .parts(of: Self.other, for: $0) }
+            origin.server.setHandler { .file(Self.other, for: $0) }
             guard case .differ = try await downloader.compare(request) else {
                 Issue.record("changed")
                 return
@@ -216,7 +213,7 @@ struct AdoptionTests {
                 return
             }
             #expect(try await origin.store.entries().first?.agreedSamples == 0)
-            origin.server.setHandler { .parts(of: Self.file, for: $0) }
+            origin.server.setHandler { .file(Self.file, for: $0) }
             request.adopts = nil
             let result = try await downloader.download(request)
             #expect(!result.isProved && result.agreedSamples != nil && result.reusedBytes == Self.held)

@@ -31,7 +31,7 @@ extension DownloadRun {
                     if case .compareSamples(let reason) = resource, reason != .otherRequest, delivered.stamp.size > 0,
                         (try? await samples(
                             of: Destination(delivered.path ?? destination.path), delivered.stamp.size,
-                            delivered.representation, isSingle: true)) == .onlySampled
+                            delivered.representation)) == .onlySampled
                     {
                         throw Kept(.unchanged)
                     }

@@ -170,28 +170,25 @@ extension DownloadRun {
     ///
     /// - Returns: Why a foreign file is not replaced, whatever they show.
     func samples(
-        of file: Destination, _ size: Int64, _ representation: Representation, isSingle: Bool = false
+        of file: Destination, _ size: Int64, _ representation: Representation
     ) async throws -> NameRefusal {
         let seed = request.sampleSeed ?? UInt64.random(in: .min ... .max)
         var run = self
         var course = SampleCourse(
             SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
-            policy: await policy, isSingle: isSingle)
-        while case .send(let requests) = course.next() {
-            for answer in try await run.answers(to: requests, { try await $0.response(to: $1) }) {
-                switch course.receive(answer.head, to: answer.request) {
-                case .read:
-                    let (ranges, difference) = try await answer.compare { range in
-                        try await Blocking.run { try file.read(range) }
-                    }
-                    if let difference { return .differs(at: difference) }
-                    course.agree(on: ranges, of: answer.request)
-                // The server may send single ranges only.
-                case .useless: continue
-                case .retry(let reason, let seconds):
-                    throw RequestOutcome.retry(reason, afterSeconds: seconds, status: answer.head.status.code)
-                case .changed, .refuse: return .uncompared
+            policy: await policy)
+        while case .send(let sample) = course.next() {
+            let response = try await run.answer(to: sample) { try await $0.response(to: $1) }
+            switch course.receive(response.head, to: sample) {
+            case .read:
+                let comparison = try await sample.compare(response) { range in
+                    try await Blocking.run { try file.read(range) }
                 }
+                if case .differs(let offset) = comparison { return .differs(at: offset) }
+                course.compare(sample, comparison)
+            case .retry(let reason, let seconds):
+                throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
+            case .useless, .changed, .refuse: return .uncompared
             }
         }
         return if case .end(.agree) = course.next() { .onlySampled } else { .uncompared }

@@ -102,8 +102,6 @@ package enum Plan: Sendable, Hashable {
         var isUnderDigest = false
         /// Whether the validator is not sent, because the server ignores ranges under a condition.
         var isUnconditional = false
-        /// More ranges to request, behind this one, for comparison only.
-        var further: [Range<Int64>] = []
     }
 
     /// Decides what to request.
@@ -214,8 +212,7 @@ package enum Plan: Sendable, Hashable {
         case .whole, .complete: break
         case .first(let element, _): fields[.range] = "bytes=\(element.text)"
         case .range(let range):
-            let further = range.further.map { ",\($0.lowerBound)-\($0.upperBound &- 1)" }.joined()
-            fields[.range] = "bytes=\(range.start)-\(range.askedEnd.map { "\($0 - 1)" } ?? "")\(further)"
+            fields[.range] = "bytes=\(range.start)-\(range.askedEnd.map { "\($0 - 1)" } ?? "")"
             if let condition = range.conditionField { fields.append(condition) }
         }
         return fields

@@ -140,7 +140,7 @@ extension Plan {
     ///   - length: The length of the file; nil if it is unknown.
     /// - Returns: The plan.
     package func limited(by course: inout RangeCourse, of length: Int64? = nil) -> Plan {
-        guard case .range(var range) = self, range.further.isEmpty else { return self }
+        guard case .range(var range) = self else { return self }
         range.isUnconditional = course.omitsCondition && range.condition == .ifRange && range.validator != nil
         course.close(&range, within: length)
         return .range(range)

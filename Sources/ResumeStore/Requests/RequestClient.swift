@@ -26,13 +26,6 @@ package protocol RequestClient {
         _ body: Body, of head: HTTPResponse, _ verdict: Verdict, from start: Int64, budget: inout RetryBudget
     ) async throws -> RequestOutcome
 
-    /// Sends requests for samples, several at a time if possible, and reads the bodies of their responses.
-    ///
-    /// - Returns: The responses; fewer than requests if one of them has another status than 206.
-    mutating func answers(
-        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
-    ) async throws -> [SampleAnswer]
-
     /// Ends the request of a body that is not read.
     func cancel(_ body: Body)
 

@@ -1,65 +1,39 @@
-package import HTTPTypes
+import HTTPTypes
 package import ResumeHTTP
 
-/// A response to a request for samples.
-package struct SampleAnswer: Sendable {
-    package let request: SampleRequest
-    /// The response; without a body if the status is not 206.
-    package let response: FetchResponse<[UInt8]>
-    package var head: HTTPResponse { response.head }
-
-    package init<Body>(to request: SampleRequest, _ response: FetchResponse<Body>, _ body: [UInt8]) {
-        self.request = request
-        self.response = FetchResponse(head: response.head, body: body, url: response.url, trust: response.trust)
-    }
-
-    /// Compares the samples with other bytes.
-    ///
-    /// - Parameter read: Returns the other bytes of a range; nil if they need not be compared.
-    /// - Returns: The ranges that the server has sent, and the offset of the first difference; nil if there is none.
-    /// - Throws: The error of the closure.
-    package func compare(
-        with read: (Range<Int64>) async throws -> [UInt8]?
-    ) async throws -> (ranges: [Range<Int64>], difference: Int64?) {
-        var sentRanges: [Range<Int64>] = []
-        let parts = request.parts(of: response.body, after: head)
-        for range in request.ranges {
-            guard let sent = parts.lazy.compactMap({ $0.bytes(in: range) }).first else { continue }
-            sentRanges.append(range)
-            guard let other = try await read(range) else { continue }
-            if let offset = zip(other, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
-                return (sentRanges, range.lowerBound &+ Int64(offset))
-            }
+extension RequestClient {
+    /// Sends a request for a sample and reads the body of its response, which is empty if the status is not 206.
+    package mutating func answer(
+        to request: SampleRequest, _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
+    ) async throws -> FetchResponse<[UInt8]> {
+        try Task.checkCancellation()
+        let response = try await send(&self, request.plan)
+        var bytes: [UInt8] = []
+        if response.head.status == .partialContent {
+            bytes = try await read(request.length, from: response.body)
+        } else {
+            cancel(response.body)
         }
-        return (sentRanges, nil)
+        return FetchResponse(head: response.head, body: bytes, url: response.url, trust: response.trust)
     }
 }
 
-extension RequestClient {
-    /// Sends a request for samples and reads the body of its response.
-    package mutating func answer(
-        to request: SampleRequest, _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
-    ) async throws -> SampleAnswer {
-        let response = try await send(&self, request.plan)
-        guard response.head.status == .partialContent else {
-            cancel(response.body)
-            return SampleAnswer(to: request, response, [])
-        }
-        return SampleAnswer(to: request, response, try await read(request.longestBody, from: response.body))
-    }
-
-    package mutating func answers(
-        to requests: [SampleRequest], _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
-    ) async throws -> [SampleAnswer] {
-        var answers: [SampleAnswer] = []
-        for request in requests {
-            try Task.checkCancellation()
-            let answer = try await answer(to: request, send)
-            answers.append(answer)
-            // The course decides what follows.
-            if answer.head.status != .partialContent { break }
-        }
-        return answers
+extension SampleRequest {
+    /// Compares a response with other bytes.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - read: Returns the other bytes; nil if they need not be compared.
+    /// - Returns: What was found.
+    /// - Throws: The error of the closure.
+    package func compare(
+        _ response: FetchResponse<[UInt8]>, with read: (Range<Int64>) async throws -> [UInt8]?
+    ) async throws -> SampleComparison {
+        guard let sent = bytes(of: response.body, after: response.head) else { return .missing }
+        guard let other = try await read(range),
+            let offset = zip(other, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset
+        else { return .same }
+        return .differs(at: range.lowerBound &+ Int64(offset))
     }
 }
 
@@ -72,8 +46,6 @@ extension RequestLoop {
         var shift: Int64 = 0
         /// Whether the server's file must be the stored representation.
         var isProved = true
-        /// Whether each request is for one range, on one connection.
-        var isSingle = false
     }
 
     /// Compares samples before a plan whose bytes nothing else proves.
@@ -87,10 +59,11 @@ extension RequestLoop {
         guard !client.transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
         let isUnproved = await needsProof(held)
+        // Bytes from another URL, or under a digest, not those of another program.
+        let isOwn = await !client.transfer.isAdopted && isUnproved
         if isUnproved {
             comparison.ranges = await client.transfer.sampledRanges
             comparison.isProved = false
-            comparison.isSingle = await !client.transfer.isAdopted
             guard let shift = held.sampleShift else { return try await giveUp(.samplesUnanswered) }
             comparison.shift = shift
         } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length
@@ -109,8 +82,8 @@ extension RequestLoop {
             guard isUnproved else { return false }
             try await prove(representation ?? stored, count)
             return true
-        case (.differ(let reason), _) where comparison.isSingle: return try await giveUp(reason, for: .otherFile)
-        case (.unproved(let reason), _) where comparison.isSingle: return try await giveUp(reason)
+        case (.differ(let reason), _) where isOwn: return try await giveUp(reason, for: .otherFile)
+        case (.unproved(let reason), _) where isOwn: return try await giveUp(reason)
         case (.differ(let reason), _): throw RequestOutcome.discard(reason)
         case (.unproved(let reason), _):
             try await client.transfer.note(reason)
@@ -175,18 +148,17 @@ extension RequestLoop {
             let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
             course = SampleCourse(
                 SampleGrid(over: comparison.ranges, seed: seed), of: comparison.stored, isProved: comparison.isProved,
-                policy: await client.policy, shift: comparison.shift, isSingle: comparison.isSingle)
+                policy: await client.policy, shift: comparison.shift)
         }
         samples = nil
         while true {
             switch course.next() {
             case .end(let verdict): return (verdict, course.representation)
-            case .send(let requests):
+            case .send(let request):
                 do {
-                    for answer in try await client.answers(to: requests, send) {
-                        note(answer.head, from: answer.response.url?.origin)
-                        try await take(answer, &course)
-                    }
+                    let response = try await client.answer(to: request, send)
+                    note(response.head, from: response.url?.origin)
+                    try await take(response, to: request, &course)
                 } catch {
                     // What has been compared is not requested again.
                     samples = (course, held)
@@ -196,22 +168,23 @@ extension RequestLoop {
         }
     }
 
-    private mutating func take(_ answer: SampleAnswer, _ course: inout SampleCourse) async throws {
-        switch course.receive(answer.head, to: answer.request) {
+    private mutating func take(
+        _ response: FetchResponse<[UInt8]>, to request: SampleRequest, _ course: inout SampleCourse
+    ) async throws {
+        switch course.receive(response.head, to: request) {
         case .useless, .changed: return
         case .retry(let reason, let seconds):
-            throw RequestOutcome.retry(reason, afterSeconds: seconds, status: answer.head.status.code)
-        case .refuse(let reason): throw try await client.refused(by: answer.head, nil, because: reason)
+            throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
+        case .refuse(let reason): throw try await client.refused(by: response.head, nil, because: reason)
         case .read: break
         }
-        let response = answer.response
         if case .ownEntry(let reason) = await client.transfer.examine(
             response.head, from: response.url, trust: response.trust)
         {
             throw RequestOutcome.askForWhole(reason)
         }
         let transfer = client.transfer
-        let (compared, difference) = try await answer.compare { range in
+        let comparison = try await request.compare(response) { range in
             do {
                 return try await transfer.sample(range)
             } catch let error as StoreError where error.code == .heldBytesDiffer {
@@ -219,7 +192,6 @@ extension RequestLoop {
                 return nil
             }
         }
-        if let difference { return course.differ(at: difference) }
-        course.agree(on: compared, of: answer.request)
+        course.compare(request, comparison)
     }
 }
