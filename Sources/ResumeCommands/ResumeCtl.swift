@@ -8,7 +8,7 @@ import ResumeFiles
 package struct ResumeCtl: ParsableCommand {
     /// The name, help and subcommands.
     package static let configuration = CommandConfiguration(
-        "resumectl", version: "0.1.0",
+        "resumectl",
         groups: [
             CommandGroup(
                 name: "Download",
@@ -72,7 +72,7 @@ package struct ResumeCtl: ParsableCommand {
         }
         let parsed: Result<any ParsableCommand, any Error>
         do throws(CommandFailure) {
-            parsed = try Settings(context, of: Self.self)?.parse(arguments) ?? Result { try parseAsRoot(arguments) }
+            parsed = try Settings(context, of: Self.self)?.parse(arguments) ?? Result { try parse(all: arguments) }
         } catch {
             context.say("resumectl: \(error.message)")
             return error.status

@@ -406,6 +406,23 @@ struct JobsTests {
         }
     }
 
+    @Test("A file with another digest than the named one is fetched again only if the job is named")
+    func wrongDigest() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let digest = String(repeating: "0", count: 64)
+            let get = await home.run("get", "--sha256", digest, server.url("/a.bin"), "-o", home["a.bin"])
+            #expect(get.status == .refused)
+            let requests = server.requests.count
+            let resume = await home.run("resume")
+            #expect(resume.status == .success && server.requests.count == requests, "\(resume)")
+            let left = "left out, since the file does not have the expected SHA-256: expected \(digest)"
+            #expect(resume.errors.contains(left) && resume.errors.contains("Name it to fetch it again"), "\(resume)")
+            #expect(await home.run("resume", "a.bin").status == .refused)
+            #expect(server.requests.count == requests + 1)
+            #expect(!home.has("a.bin"))
+        }
+    }
+
     @Test("Jobs that are left out, or cannot start, do not wait for a slot, and are not counted as completed")
     func leftOutOfTotals() async throws {
         let handler: @Sendable (OriginRequest) -> Response = { request in

@@ -61,15 +61,22 @@ struct MainJobTests {
             try await OriginServer.withServer(handler: { .file(file, for: $0, cutAfter: 300_000, stall: true) }) {
                 server in
                 for delay in 2..<22 {
+                    let urls = (1...(delay.isMultiple(of: 2) ? 1 : 3)).map { "\(server.baseURL)/file\($0)" }
                     let process = try program.start(
-                        "get", "\(server.baseURL)/file", "--output", folder["out"], "--stall-timeout", "86400")
+                        ["get"] + urls + ["-P", folder["out"], "--stall-timeout", "86400"],
+                        output: folder["messages\(delay)"])
                     try await Task.sleep(for: .milliseconds(delay))
                     process.send(signal)
-                    // By the signal itself if the program has not yet blocked it.
                     let ending = await process.wait()
-                    let endings: [ChildProcess.Ending] = [.exited(signal == SIGINT ? 130 : 75), .killed(signal)]
-                    #expect(endings.contains(ending), "\(ending) after \(delay) ms")
-                    #expect(!Files.exists(folder["out"]))
+                    // By the signal itself if the program has not yet blocked it.
+                    guard ending != .killed(signal) else { continue }
+                    #expect(ending == .exited(signal == SIGINT ? 130 : 75), "\(ending) after \(delay) ms")
+                    // Nothing of this is ever done, whether it has begun or not.
+                    let messages = String(decoding: try Files.bytes(folder["messages\(delay)"]), as: UTF8.self)
+                    #expect(messages.contains("interrupted"), "\(messages) after \(delay) ms")
+                    let isCounted = messages.contains("resumectl: 3 of 3 downloads did not complete")
+                    #expect(isCounted == (urls.count == 3), "\(messages) after \(delay) ms")
+                    #expect(((try? Files.names(in: folder["out"])) ?? []).isEmpty)
                 }
             }
         }

@@ -16,6 +16,8 @@ final class GetReporter: Sendable {
     let showsURLs: Bool
     /// The number of requested downloads, as far as it is known.
     private let total = Mutex(0)
+    /// How many of them were delivered or skipped.
+    private let done = Atomic(0)
     /// The progress; nil if none is shown.
     private let display: ProgressDisplay?
     private let context: CommandContext
@@ -58,7 +60,7 @@ final class GetReporter: Sendable {
     /// Whether more than one download was requested.
     var hasSeveral: Bool { total.withLock { $0 > 1 } }
 
-    /// Starts to show the progress, until ``finish(failed:)``.
+    /// Starts to show the progress, until ``finish(failed:isInterrupted:)``.
     func start() { display?.start() }
 
     /// Records that a download starts.
@@ -82,6 +84,7 @@ final class GetReporter: Sendable {
         _ number: Int64? = nil
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
+        done.add(1, ordering: .relaxed)
         let path = place ?? (try? Destination(request.destination))?.path ?? request.destination
         if json {
             return context.print([
@@ -106,6 +109,7 @@ final class GetReporter: Sendable {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.
         if result?.isExisting == true { return }
+        if result != nil { done.add(1, ordering: .relaxed) }
         display?.update { $0.take(event, of: number) }
         if json { return context.print(Self.json(event, of: request)) }
         if !isQuiet {
@@ -138,9 +142,14 @@ final class GetReporter: Sendable {
     }
 
     /// Ends the progress and repeats how many downloads failed, since their messages may have scrolled away.
-    func finish(failed: Int) {
+    ///
+    /// - Parameters:
+    ///   - failed: How many failed.
+    ///   - isInterrupted: Whether some may not have begun, which failed too.
+    func finish(failed: Int, isInterrupted: Bool = false) {
         display?.finish()
         let total = total.withLock { $0 }
+        let failed = isInterrupted ? max(total - done.load(ordering: .relaxed), failed) : failed
         guard failed > 0, total > 1 else { return }
         context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }

@@ -122,12 +122,13 @@ final class JobRun: Sendable {
                 try await runner.rest(for: limit, start)
             }
         }
-        // Downloads that were interrupted have said so.
-        let failures = failures.withLock { failures in
-            if Task.isCancelled, !failures.contains(.interrupted) { failures.append(.interrupted) }
-            return failures
+        var failures = failures.withLock { $0 }
+        // Downloads that were interrupted have said so; those that had not begun have no failure.
+        if Task.isCancelled, !failures.contains(.interrupted) {
+            failures.append(.interrupted)
+            reporter.mention("resumectl: interrupted")
         }
-        reporter.finish(failed: failures.count)
+        reporter.finish(failed: failures.count, isInterrupted: Task.isCancelled)
         let kept = refused.load(ordering: .relaxed)
         if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
         if choice != .given, failures.contains(.refused) {

@@ -7,8 +7,8 @@ struct JobRunner {
         case run(Job)
         /// Another process has delivered its file since it was chosen, and the file is in place.
         case over(Job)
-        /// It is left out, for a reason in words: a later command downloads another file to its path, or it was refused
-        /// permanently before a byte of it was received, and is not named.
+        /// It is left out, for a reason in words: a later command downloads another file to its path, or it is not named,
+        /// and would fail again.
         case leftOut(String)
         /// Another process still runs it after the time that a download may take.
         case busy(Job)
@@ -92,10 +92,10 @@ struct JobRunner {
         let (later, now) = try await table.later(than: job)
         let hasEnded = now?.state == .done || now?.state == .cancelled
         let isOutdated = hasEnded || later.contains { $0.replaces(job) }
-        guard isOutdated || now?.neverBegan == true else { return .run(job) }
+        let leftOut = isOutdated ? job.outdated : now?.leftOut
+        guard let leftOut else { return .run(job) }
         table.release(job.id)
-        guard isOutdated else { return .leftOut(job.leftOut) }
-        return later.isEmpty ? .gone(job) : .leftOut(job.outdated)
+        return isOutdated && later.isEmpty ? .gone(job) : .leftOut(leftOut)
     }
 
     /// Waits for the jobs that another process runs, and passes on those that it leaves.

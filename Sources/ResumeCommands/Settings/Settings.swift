@@ -120,7 +120,7 @@ struct Settings {
     /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
     func parse(_ arguments: [String]) throws(CommandFailure) -> Result<any ParsableCommand, any Error> {
         guard let name = arguments.first, let command = root.subcommand(name) else {
-            return Result { try root.parseAsRoot(arguments) }
+            return Result { try root.parse(all: arguments) }
         }
         let own = CommandShape(of: [command])
         let takesAll = Self.hasDefaults(command)
@@ -131,13 +131,13 @@ struct Settings {
         }
         // Those of the settings come first, so that others take precedence.
         let defaults = used.flatMap { $0.arguments(options) }
-        let result = Result { try root.parseAsRoot([name] + defaults + arguments.dropFirst()) }
+        let result = Result { try root.parse(all: [name] + defaults + arguments.dropFirst()) }
         guard case .failure = result else { return result }
         // The parser does not know where an argument came from.
         for setting in used {
             let least = name == "get" ? ["--input-file=-"] : []
             do {
-                _ = try root.parseAsRoot([name] + least + setting.arguments(options))
+                _ = try root.parse(all: [name] + least + setting.arguments(options))
             } catch {
                 let message = root.message(for: error)
                 let line = message.prefix { $0 != "\n" }

@@ -77,4 +77,12 @@ extension ParsableCommand {
             return configuration.commandName == text || configuration.aliases.contains { $0 == text }
         }
     }
+
+    /// Parses the arguments, of which the first one names a command.
+    ///
+    /// That command parses the others: as a part of the program, the parser makes its options twice.
+    static func parse(all arguments: [String]) throws -> any ParsableCommand {
+        guard let command = subcommand(arguments.first) else { return try parseAsRoot(arguments) }
+        return try command.parseAsRoot(Array(arguments.dropFirst()))
+    }
 }

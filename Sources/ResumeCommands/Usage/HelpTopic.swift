@@ -38,10 +38,13 @@ enum HelpTopic: String, CaseIterable {
 extension CommandConfiguration {
     /// Describes a command with its texts: what it does, its usage if the parser's own would not be clear, and what the
     /// help says besides.
-    init(_ name: String, version: String = "", groups: [CommandGroup] = [], aliases: [String] = []) {
+    ///
+    /// A command without groups may also be parsed alone.
+    init(_ name: String, groups: [CommandGroup] = [], aliases: [String] = []) {
         let parts = HelpTopic.texts[name]?.pieces(at: "\n--\n") ?? []
         self.init(
             commandName: name, abstract: parts.first ?? "", usage: parts.count > 2 ? parts[1] : nil,
-            discussion: parts.last ?? "", version: version, groupedSubcommands: groups, aliases: aliases)
+            discussion: parts.last ?? "", version: "0.1.0", groupedSubcommands: groups, aliases: aliases)
+        if groups.isEmpty { _superCommandName = "resumectl" }
     }
 }

@@ -20,9 +20,13 @@ enum UsageMessage {
         } else {
             problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, root.configuration.subcommands)
         }
-        guard let problem else { return message }
-        let rest = message.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-        return (["Error: \(problem)"] + rest).joined(separator: "\n")
+        var lines = message.split(separator: "\n", omittingEmptySubsequences: false)
+        if let problem { lines[0] = "Error: \(problem)" }
+        // The parser leaves the program out of this line, if it has parsed the command alone.
+        if let last = lines.last, last.hasPrefix("  See '"), !last.hasPrefix("  See 'resumectl") {
+            lines[lines.endIndex - 1] = "  See 'resumectl \(last.dropFirst("  See '".count))"
+        }
+        return lines.joined(separator: "\n")
     }
 
     private static func unknown(_ option: String, _ options: CommandShape) -> String {

@@ -1,7 +1,8 @@
 package import HTTPTypes
 
-/// Decides which sample is requested next. The first response shows whether the server sends ranges, and of which
-/// representation.
+/// Decides which sample is requested next.
+///
+/// The first response shows whether the server sends ranges, and of which representation.
 package struct SampleCourse: Sendable, Hashable {
     /// What to do next.
     package enum Action: Sendable, Hashable {
