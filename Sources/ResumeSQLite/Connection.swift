@@ -162,7 +162,7 @@ package struct Connection: ~Copyable {
                 let part = rest.prefix(size)
                 rest = rest.dropFirst(size)
                 let values = Array(repeating: row, count: size).joined(separator: ", ")
-                try body(part.indices, try run(bound("\(start) VALUES \(values) \(end)", rows: part)))
+                try body(part.indices, try run(bound("\(start) VALUES \(values) \(end)", to: part.joined())))
             }
         }
     }
@@ -218,15 +218,15 @@ package struct Connection: ~Copyable {
     }
 
     private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> StatementCache.Box {
-        try bound(sql, rows: [values.map { $0?.sqlite ?? .null }])
+        try bound(sql, to: values.lazy.map { $0?.sqlite ?? .null })
     }
 
     /// Returns a prepared statement with values; the caller resets it.
     private borrowing func bound(
-        _ sql: String, rows: ArraySlice<[SQLiteValue]>
+        _ sql: String, to values: some Sequence<SQLiteValue>
     ) throws(SQLiteError) -> StatementCache.Box {
         let statement = try unsafe statements.statement(sql, on: handle)
-        try statement.value.bind(rows)
+        try statement.value.bind(values)
         return statement
     }
 

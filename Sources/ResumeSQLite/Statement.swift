@@ -72,12 +72,17 @@ struct Statement: ~Copyable {
     }
 
     /// Binds all parameters, beginning with the first.
-    borrowing func bind(_ rows: ArraySlice<[SQLiteValue]>) throws(SQLiteError) {
-        let count = rows.reduce(0) { $0 + $1.count }
-        guard unsafe count == Int(sqlite3_bind_parameter_count(handle)) else {
-            throw SQLiteError(code: .range, message: "\(count) values do not match the number of parameters", sql: sql)
+    borrowing func bind(_ values: some Sequence<SQLiteValue>) throws(SQLiteError) {
+        let count = unsafe sqlite3_bind_parameter_count(handle)
+        var position: Int32 = 0
+        for value in values {
+            position += 1
+            if position <= count { try bind(value, at: position) }
         }
-        for (index, value) in rows.joined().enumerated() { try bind(value, at: Int32(truncatingIfNeeded: index + 1)) }
+        guard position == count else {
+            throw SQLiteError(
+                code: .range, message: "\(position) values do not match the number of parameters", sql: sql)
+        }
     }
 
     private borrowing func bind(_ value: SQLiteValue, at position: Int32) throws(SQLiteError) {
@@ -114,11 +119,8 @@ struct Statement: ~Copyable {
         unsafe Row(statement: handle)
     }
 
-    /// Resets the statement for its next use and clears its values.
-    borrowing func reset() {
-        unsafe sqlite3_reset(handle)
-        unsafe sqlite3_clear_bindings(handle)
-    }
+    /// Resets the statement for its next use, which binds all values again.
+    borrowing func reset() { unsafe sqlite3_reset(handle) }
 
     private borrowing func error(_ code: Int32) -> SQLiteError {
         guard let connection = unsafe sqlite3_db_handle(handle) else {

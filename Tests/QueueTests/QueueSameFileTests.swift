@@ -25,11 +25,13 @@ struct QueueSameFileTests {
         .sha256, of: MediaOrigin.content("/a").bytes(in: 0..<MediaOrigin.length))
 
     private static let seed: UInt64 = 1
-    /// The first bytes of the samples of the whole file, each requested separately: another request may be for another
-    /// resource, whose validator proves nothing.
-    private static let samples: [Int64?] = SampleGrid(over: [0..<MediaOrigin.length], seed: seed).places.flatMap {
-        Array(stride(from: $0.lowerBound, to: $0.upperBound, by: Int64.Stride(SampleGrid.blockLength)))
-    }
+    /// The first bytes of the samples of the whole file, each requested separately, and the first block of them alone:
+    /// another request may be for another resource, whose validator proves nothing.
+    private static let samples: [Int64?] = {
+        let places = SampleGrid(over: [0..<MediaOrigin.length], seed: seed).places
+        return [0] + (places[0].upperBound > SampleGrid.blockLength ? [SampleGrid.blockLength] : [])
+            + places.dropFirst().map(\.lowerBound)
+    }()
 
     static let seconds: [Second] = [
         .init(testDescription: "the same", change: { _ in }, asked: [nil], runsAgain: false),

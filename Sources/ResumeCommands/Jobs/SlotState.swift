@@ -3,7 +3,7 @@
 /// A job that waits gives its place to another one: for its origin, or with all bytes of a small file, which is committed
 /// to disk together with others.
 package struct SlotState: Sendable {
-    private enum Phase {
+    private enum Phase: Int, CaseIterable {
         /// It has a place, and no request yet.
         case admitted
         /// It waits to begin.
@@ -25,7 +25,7 @@ package struct SlotState: Sendable {
     private let mostPaused: Int
     private var jobs: [Int64: (host: String, phase: Phase)] = [:]
     /// How many jobs are in each phase.
-    private var counts: [Phase: Int] = [:]
+    private var counts = [Int](repeating: 0, count: Phase.allCases.count)
 
     /// Has no jobs yet.
     ///
@@ -42,12 +42,12 @@ package struct SlotState: Sendable {
     /// Whether there are no jobs.
     package var isIdle: Bool { jobs.isEmpty }
 
-    private func number(_ phase: Phase) -> Int { counts[phase] ?? 0 }
+    private func number(_ phase: Phase) -> Int { counts[phase.rawValue] }
 
     private mutating func set(_ id: Int64, _ phase: Phase?, at host: String? = nil) {
         let old = jobs[id]
-        if let old { counts[old.phase] = number(old.phase) - 1 }
-        if let phase { counts[phase] = number(phase) + 1 }
+        if let old { counts[old.phase.rawValue] -= 1 }
+        if let phase { counts[phase.rawValue] += 1 }
         jobs[id] = phase.map { (host ?? old?.host ?? "", $0) }
     }
 

@@ -82,10 +82,12 @@ struct RequestSender {
             own.append(HTTPField(name: name, value: "sha-256=10, sha-512=5"))
         }
         if hasFields { for name in Plan.ownedFieldNames { fields[name] = nil } }
-        for field in own + plan.fields where field.name != .acceptEncoding { fields.append(field) }
-        if case .whole = plan, method == .get, let condition = request.deliveredFile?.condition {
-            fields.append(condition)
+        if case .whole = plan {
+            if method == .get, let condition = request.deliveredFile?.condition { own.append(condition) }
+        } else {
+            own += plan.fields
         }
+        for field in own where field.name != .acceptEncoding { fields.append(field) }
         fields.append(HTTPField(name: .acceptEncoding, value: request.acceptEncoding))
         return HTTPRequest(
             method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
