@@ -4,7 +4,6 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl resume`.
 struct ResumeCommand: ContextCommand {
     static let configuration = CommandConfiguration("resume")
 

@@ -73,7 +73,6 @@ extension CurlTransport {
     }
 }
 
-/// A version of TLS.
 package enum TLSVersion: String, Sendable, CaseIterable {
     case version1_2 = "1.2"
     case version1_3 = "1.3"

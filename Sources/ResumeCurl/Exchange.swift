@@ -145,7 +145,6 @@ final class Exchange: ResponseBody {
         mailbox.whenRoom { [self] in state.withLock(\.thread)?.post(.resume(self)) }
     }
 
-    /// Adds the end.
     func end(with error: TransportError?) {
         mailbox.end(with: error)
         if mailbox.isAwaited { drainLater() }

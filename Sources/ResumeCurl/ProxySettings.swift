@@ -15,7 +15,6 @@ package struct ProxyServer: Sendable, Hashable {
     package var kind: Kind
     /// The host name or address.
     package var host: String
-    /// The port.
     package var port: Int
     /// `user:password`; nil for none.
     package var credentials: String?

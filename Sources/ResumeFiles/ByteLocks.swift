@@ -29,7 +29,6 @@ package final class ByteLocks: Sendable {
         }
     }
 
-    /// Unlocks a byte.
     package func unlock(_ byte: Int64) {
         // This fails only if the descriptor is closed, and then the lock is released as well.
         _ = resume_files_lock_bytes(file.descriptor, Int32(F_UNLCK), byte, 1)

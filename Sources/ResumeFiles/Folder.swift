@@ -149,7 +149,6 @@ package struct FileStatus: Sendable, Equatable {
     package let identity: FileIdentity
     /// The number of hard links.
     package let links: Int
-    /// The owner.
     package let owner: uid_t
     /// When its bytes were last modified, in milliseconds since 1970.
     package let modifiedAt: Int64

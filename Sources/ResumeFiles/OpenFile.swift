@@ -43,7 +43,6 @@ package final class OpenFile: Sendable {
         return FileStatus(result)
     }
 
-    /// Writes all bytes at an offset.
     package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.byteCount {

@@ -25,38 +25,21 @@ package struct ResultCode: RawRepresentable, Sendable, Hashable {
 }
 
 extension ResultCode {
-    /// The code `SQLITE_ERROR`.
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
-    /// The code `SQLITE_PERM`.
     package static let permission = ResultCode(rawValue: SQLITE_PERM)
-    /// The code `SQLITE_BUSY`.
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)
-    /// The code `SQLITE_LOCKED`.
     package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
-    /// The code `SQLITE_NOMEM`.
     package static let noMemory = ResultCode(rawValue: SQLITE_NOMEM)
-    /// The code `SQLITE_READONLY`.
     package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
-    /// The code `SQLITE_INTERRUPT`.
     package static let interrupt = ResultCode(rawValue: SQLITE_INTERRUPT)
-    /// The code `SQLITE_IOERR`.
     package static let ioError = ResultCode(rawValue: SQLITE_IOERR)
-    /// The code `SQLITE_CORRUPT`.
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
-    /// The code `SQLITE_FULL`.
     package static let full = ResultCode(rawValue: SQLITE_FULL)
-    /// The code `SQLITE_CANTOPEN`.
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    /// The code `SQLITE_PROTOCOL`.
     package static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
-    /// The code `SQLITE_SCHEMA`.
     package static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
-    /// The code `SQLITE_CONSTRAINT`.
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
-    /// The code `SQLITE_MISUSE`.
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
-    /// The code `SQLITE_RANGE`.
     package static let range = ResultCode(rawValue: SQLITE_RANGE)
-    /// The code `SQLITE_NOTADB`.
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 }

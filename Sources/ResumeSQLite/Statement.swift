@@ -2,7 +2,6 @@ internal import CResumeSQLite
 
 /// A value that can be bound to a parameter of a statement, in SQLite's storage classes.
 package enum SQLiteValue: Sendable, Equatable {
-    /// `NULL`
     case null
     /// A 64-bit integer.
     case integer(Int64)

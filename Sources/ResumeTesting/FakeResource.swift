@@ -42,7 +42,6 @@ public struct FakeResource: Sendable {
         return (nil, isHead || cuts.isEmpty ? nil : cuts.removeFirst())
     }
 
-    /// Returns the response to a request.
     func answer(to request: HTTPRequest, _ turn: Turn) -> (HTTPResponse, ArraySlice<UInt8>) {
         if let status = turn.status { return (HTTPResponse(status: .init(code: status)), []) }
         let asked = request.headerFields

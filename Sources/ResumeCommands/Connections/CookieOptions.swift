@@ -37,7 +37,6 @@ struct CookieOptions: ParsableArguments {
         }
     }
 
-    /// The lines of files.
     var lines: [String] { cookies.filter { $0.contains("\t") } }
 
     /// The header field of the cookies for the URL's origin; nil if there are none.

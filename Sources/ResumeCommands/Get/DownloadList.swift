@@ -169,7 +169,6 @@ final class DownloadList: Sendable {
         return request(for: item)
     }
 
-    /// Makes the request of a download.
     func request(for item: Item) -> DownloadRequest {
         var request = terms.withLock { terms in
             let first = terms ?? command.terms(item.url)

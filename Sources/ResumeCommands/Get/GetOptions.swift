@@ -41,7 +41,6 @@ struct CheckOptions: ParsableArguments {
     @Option("head-url") var headUrl: String?
 }
 
-/// What `get` requests.
 struct RequestOptions: ParsableArguments {
     @Option(
         "range", parsing: .unconditional,

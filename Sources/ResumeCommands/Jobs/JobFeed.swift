@@ -25,7 +25,6 @@ final class JobFeed: Sendable {
     /// One element at most: a job was taken.
     private let (spaces, space) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Adds jobs.
     func add(_ jobs: [(id: Int64, given: Given)]) {
         given.withLock { given in
             for (id, job) in jobs where given.count < Self.mostOthers || job.url.hasSecrets { given[id] = job }

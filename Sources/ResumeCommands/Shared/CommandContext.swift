@@ -12,7 +12,6 @@ package struct CommandContext: Sendable {
     package var bytes: @Sendable ([UInt8]) -> Int32
     /// Writes messages to standard error.
     package var errors: @Sendable (String) -> Void
-    /// The environment variables.
     package var environment: [String: String]
     /// The error number of a failed write of results; `EPIPE` if nothing reads them any more, 0 if none failed.
     var outputError: @Sendable () -> Int32 = { 0 }

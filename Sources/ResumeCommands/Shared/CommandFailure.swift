@@ -4,7 +4,6 @@ import ResumeStore
 
 /// The exit statuses of commands, according to sysexits.
 package enum ExitStatus: Int32, Sendable {
-    /// Success.
     case success = 0
     /// Refused permanently, or nothing matched.
     case refused = 1
@@ -43,7 +42,6 @@ struct CommandFailure: Error {
         self.isResumable = isResumable ?? (status != .refused)
     }
 
-    /// Adds a sentence to the message.
     mutating func add(_ sentence: String) { message += "\(message.hasSuffix(".") ? "" : ".") \(sentence)" }
 
     /// Maps any error to a status and a message.

@@ -6,7 +6,6 @@ protocol JSONValue {
     var json: String { get }
 }
 
-/// An object of JSON.
 typealias JSONObject = [String: (any JSONValue)?]
 
 extension Dictionary: JSONValue where Key == String, Value == (any JSONValue)? {

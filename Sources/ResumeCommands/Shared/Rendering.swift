@@ -42,7 +42,6 @@ enum Rendering {
         ]
     }
 
-    /// Returns an event as JSON.
     static func json(_ event: Event) -> JSONObject {
         [
             "at": time(event.at), "bytes": event.bytes, "key": event.key,
@@ -79,7 +78,6 @@ enum Rendering {
         return "\(Int(min(Double(received) / Double(total), 1) * 100))%"
     }
 
-    /// Returns an event on one line.
     static func line(_ event: Event, withKey: Bool) -> String {
         let key = withKey ? "  \(Redaction.key(event.key))" : ""
         let bytes = event.bytes > 0 ? "  \(ByteCount.text(event.bytes))" : ""

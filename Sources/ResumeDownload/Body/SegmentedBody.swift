@@ -35,7 +35,6 @@ struct SegmentedBody {
 
     /// The outcome of all streams.
     struct Outcome {
-        /// How the first body ended.
         var first = Transfer.BodyEnding.cut
         /// The number of bytes received over the network.
         var bytes: Int64 = 0
@@ -54,7 +53,6 @@ struct SegmentedBody {
     enum Report: Sendable {
         /// A request was answered or failed.
         case answered(Int, Answer)
-        /// A body ended.
         case ended(Int, BodyPump.Outcome)
         /// An interval has passed.
         case tick

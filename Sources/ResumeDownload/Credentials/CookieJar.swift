@@ -15,7 +15,6 @@ package final class CookieJar: Sendable {
     /// Makes a jar with lines of a cookie file.
     package init(_ lines: [String] = []) { state = Mutex(lines) }
 
-    /// The lines.
     package var lines: [String] { state.withLock { $0 } }
 
     /// Records what one exchange has changed.

@@ -102,7 +102,6 @@ public struct TransportResponse: Sendable {
     /// What the connection proves about the server; nil if only the scheme of the URL tells.
     package var trust: ServerTrust?
 
-    /// Makes a response.
     package init(head: HTTPResponse, body: any ResponseBody, trust: ServerTrust? = nil) {
         self.head = head
         self.body = body

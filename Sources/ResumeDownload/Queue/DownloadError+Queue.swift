@@ -2,7 +2,6 @@ import ResumeHTTP
 package import ResumeStore
 
 extension DownloadError {
-    /// The queue is closed.
     package static let queueClosed = DownloadError(.closed, Reason("queue-closed"))
     /// The download was cancelled in the queue.
     package static let cancelledInQueue = DownloadError(.cancelled, Reason("cancelled-in-queue"))

@@ -9,7 +9,6 @@ struct StreamCursor: Sendable {
         case wait
         /// Check whether the bytes returned so far are still the beginning of the file.
         case compare
-        /// Return this range.
         case read(Range<Int64>)
         /// All bytes were returned.
         case end

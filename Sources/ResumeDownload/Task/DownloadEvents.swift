@@ -6,12 +6,10 @@ import Synchronization
 /// Of several progress events in a row, a slow reader gets only the last one. All others are delivered, however slow it
 /// is. Each event is delivered only once, so iterate over this only once.
 package struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
-    /// An event.
     package typealias Element = DownloadEvent
 
     let mailbox: EventMailbox<Failure>
 
-    /// Makes the iterator.
     package func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
 
     /// Waits for one event after another.

@@ -51,7 +51,6 @@ package enum Contradiction: Sendable, Hashable {
         self = .page
     }
 
-    /// The codes of ``reason(in:)``.
     package static let codes: Set<Reason.Code> = Set(
         ["portal-suspected", "tag-contradiction", "file-shrunk"].map { Reason.Code(rawValue: $0) })
 
@@ -182,7 +181,6 @@ extension Representation {
         isHTML || mediaType.map { $0.hasSuffix("/json") || $0.hasSuffix("+json") } ?? false
     }
 
-    /// Whether it is HTML.
     var isHTML: Bool { mediaType.map { $0 == "text/html" || $0 == "application/xhtml+xml" } ?? false }
 
     fileprivate var hasNoValidators: Bool { entityTag == nil && lastModified == nil }

@@ -24,7 +24,6 @@ public struct HTTPDigest: Sendable, Hashable {
 
     /// The algorithm.
     public let algorithm: Algorithm
-    /// The bytes.
     package let bytes: [UInt8]
 
     /// Creates a digest from its bytes.

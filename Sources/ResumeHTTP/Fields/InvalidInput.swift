@@ -10,7 +10,6 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
     /// Creates an error.
     package init(_ description: String) { self.description = description }
 
-    /// Not an absolute URL.
     package static let notAURL = InvalidInput("not an absolute URL; use one such as https://example.org/file")
     /// No host, or a host with invalid characters.
     package static let badHost = InvalidInput("the URL has no valid host; use one such as https://example.org/file")

@@ -151,7 +151,6 @@ package enum Validator: Sendable, Hashable {
     /// A date that was at least a second old when it was received, byte for byte as received.
     case lastModified(String)
 
-    /// Whether it is a date.
     var isDate: Bool { if case .lastModified = self { true } else { false } }
 
     /// The bytes of an `If-Range` field.

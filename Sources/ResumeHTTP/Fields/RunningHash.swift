@@ -5,7 +5,6 @@ internal import CResumeChecksum
 /// The package has its own implementation so that a store without the engine depends on no cryptography package. The
 /// only one for Linux compiles all of BoringSSL for two functions.
 package struct RunningHash: Sendable {
-    /// The algorithm.
     package let algorithm: HTTPDigest.Algorithm
     private var state: resume_sha2
 
@@ -21,12 +20,10 @@ package struct RunningHash: Sendable {
     /// Computes the digest without the processor's SHA instructions, for tests.
     package mutating func usePortableCode() { state.by_instruction = 0 }
 
-    /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         unsafe resume_sha2_update(&state, bytes.baseAddress, bytes.count)
     }
 
-    /// Adds bytes.
     package mutating func update(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe update($0) }
     }

@@ -22,7 +22,6 @@ package struct HashKey: Sendable {
         outer = begun(0x5C)
     }
 
-    /// Creates a random key.
     package static func random() -> HashKey { HashKey(.random(count: size)) }
 
     /// The key where nothing is compared.

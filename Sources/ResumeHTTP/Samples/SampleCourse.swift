@@ -6,7 +6,6 @@ package import HTTPTypes
 package struct SampleCourse: Sendable, Hashable {
     /// What to do next.
     package enum Action: Sendable, Hashable {
-        /// Send this request.
         case send(SampleRequest)
         /// Stop.
         case end(SampleVerdict)
@@ -87,7 +86,6 @@ package struct SampleCourse: Sendable, Hashable {
 
 /// How the bytes of a response compare with those that are stored.
 package enum SampleComparison: Sendable, Hashable {
-    /// They are the same.
     case same
     /// The byte at an offset is another one.
     case differs(at: Int64)

@@ -30,7 +30,6 @@ package struct SegmentPlan: Sendable {
     package struct State: Sendable {
         /// The stored ranges, sorted and not adjacent.
         package var held: [Range<Int64>]
-        /// The running streams.
         package var running: [Stream]
         /// The requested ranges without a response so far.
         package var asked: [Range<Int64>]

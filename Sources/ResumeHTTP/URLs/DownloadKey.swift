@@ -18,7 +18,6 @@ public struct DownloadKey: RawRepresentable, Sendable, Hashable {
 /// A `String` is a key as a store or a queue reports it. That of a URL is the URL without user info, fragment and secret
 /// parameters: pass a URL as ``DownloadURL`` or `URL`, which remove them.
 public protocol DownloadKeyConvertible {
-    /// The key of the download.
     var downloadKey: DownloadKey { get }
 }
 

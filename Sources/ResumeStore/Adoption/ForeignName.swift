@@ -2,7 +2,6 @@ import ResumeHTTP
 
 /// What the name of a partial file says about the program that has left it.
 struct ForeignName: Sendable, Hashable {
-    /// The program.
     var program: ForeignPartial.Program
     /// The digest of the whole file, for programs that name files by it.
     var digest: HTTPDigest?

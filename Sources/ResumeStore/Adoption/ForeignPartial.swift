@@ -17,9 +17,7 @@ package struct ForeignPartial: Sendable, Hashable {
         case chromium = "Chromium"
         /// Firefox or yt-dlp, whose files have the same suffix.
         case browserOrYtDlp = "Firefox or yt-dlp"
-        /// huggingface_hub.
         case huggingFace = "huggingface_hub"
-        /// Git LFS.
         case gitLFS = "git-lfs"
         /// A data file of a store without its database.
         case store = "resume-store"
@@ -27,7 +25,6 @@ package struct ForeignPartial: Sendable, Hashable {
 
     /// The path of the data.
     package let path: String
-    /// The program.
     package let program: Program
     /// The ranges that the program has received, in order and disjoint, without those that may not be on the disk.
     package let ranges: [Range<Int64>]

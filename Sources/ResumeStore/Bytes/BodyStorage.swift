@@ -2,7 +2,6 @@ import ResumeFiles
 
 /// The storage of received bytes: a file or memory.
 protocol BodyStorage: AnyObject, Sendable {
-    /// Writes all bytes at an offset.
     func write(_ bytes: RawSpan, at offset: Int64) throws
 
     /// Reads up to the buffer's size from an offset; returns less only at the end.

@@ -35,7 +35,6 @@ package final class PartStream: Sendable {
     @discardableResult
     func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? { sync.update(part, body) }
 
-    /// The offset of the part.
     var partOffset: Int64 { sync.ledger.withLock { part ?? $0.mainOffset } }
 
     /// The end of the received bytes in the blob, recorded or not.

@@ -29,7 +29,6 @@ struct Departure: Sendable {
 }
 
 extension Connection {
-    /// Records deliveries.
     borrowing func record(_ departures: [(departure: Departure, file: DeliveryText?)]) throws {
         let now = WallClock.milliseconds
         try record(

@@ -17,7 +17,6 @@ package struct EntryQuery: Sendable, Hashable {
         case url
     }
 
-    /// The order.
     package var order: Order
     /// Whether the order is reversed.
     package var isReversed: Bool

@@ -3,7 +3,6 @@ package import ResumeHTTP
 
 /// The file that has the name of a destination.
 extension Destination {
-    /// What has the name.
     package var found: NameDecision.Found {
         guard let status else { return .nothing }
         return status.kind == .regular ? .file(status.stamp) : .other(status.stamp)

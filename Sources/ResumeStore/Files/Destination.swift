@@ -5,7 +5,6 @@ import Synchronization
 extension DownloadStore {
     /// The destination file of a download.
     package struct Destination: Sendable, Hashable {
-        /// The folder.
         package let folder: String
         /// The file's name in it.
         package let name: String

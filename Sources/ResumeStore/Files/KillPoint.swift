@@ -15,7 +15,6 @@ package enum KillPoint: String, Codable, Sendable, CaseIterable {
     case segmentOpened
     /// The bytes of a checkpoint are in the file; its row is not committed.
     case bytesWritten
-    /// A checkpoint was committed.
     case checkpointCommitted
     /// The blob was synced; the row does not record it yet.
     case blobSynced

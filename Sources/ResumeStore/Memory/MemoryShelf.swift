@@ -39,7 +39,6 @@ struct MemoryShelf {
         self.maximumEntries = maximumEntries
     }
 
-    /// All entries, sorted by key.
     var contents: [Entry] { items.values.map(\.entry).sorted { $0.key < $1.key } }
 
     /// Returns the variants of a download: those in use first, then by last use, most recent first.

@@ -13,7 +13,6 @@ package final class PassedBytes: BodyStorage {
         var end: Int64 = 0
         /// How many bytes the reader has got.
         var passed: Int64 = 0
-        /// Their hash.
         var hash: RunningHash
         /// The first of them, in which most versions of a file differ.
         var first: [UInt8] = []

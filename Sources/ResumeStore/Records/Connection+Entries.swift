@@ -5,7 +5,6 @@ package import ResumeSQLite
 /// Reads and writes the rows of `download` and `chunk`. The totals are updated in the same transaction as the rows that
 /// they sum.
 extension Connection {
-    /// The columns of a representation.
     static let representationColumns = """
         etag, last_modified, response_date, complete_length, content_type, repr_digest, content_coding, accepts_ranges,
         suggested_filename, vary

@@ -2,7 +2,6 @@ import ResumeHTTP
 
 /// A reason as a single text: its code, a colon, and its explanation.
 extension Reason {
-    /// The text to store.
     var stored: String { "\(code.rawValue): \(text)" }
 
     /// Parses a stored text; a manipulated text results in some reason, too.

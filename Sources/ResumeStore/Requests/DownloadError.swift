@@ -83,7 +83,6 @@ extension DownloadError: CustomStringConvertible {
 
 /// Why a request failed, according to the server's response.
 package struct ResponseFailure: Error, Sendable, Hashable {
-    /// The reason.
     package var reason: Reason
     /// The status of the response; nil if its body caused the failure.
     package var status: Int?

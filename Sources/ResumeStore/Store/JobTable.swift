@@ -36,7 +36,6 @@ package final class JobTable: Sendable {
     /// Lets others open the queue.
     package func close() { queues.unlock(queue) }
 
-    /// The key of the store's hashes.
     package var identityKey: HashKey { store.identityKey }
 
     /// Returns the lists that have something left to do.
@@ -149,7 +148,6 @@ package final class JobTable: Sendable {
         }
     }
 
-    /// Unlocks a job.
     package func release(_ id: Int64) { jobs.unlock(id) }
 
     /// Whether a process runs a job.
