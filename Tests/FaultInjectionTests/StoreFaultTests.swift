@@ -144,19 +144,20 @@ struct StoreFaultTests {
                 environment: Resumectl(folder: folder).environment.merging(shim) { $1 })
         }
 
-        static func with(
-            _ file: Resource, cutAfter held: Int64, in parent: String? = nil, _ body: (Bench) async throws -> Void
-        ) async throws {
+        @discardableResult
+        static func with<Value>(
+            _ file: Resource, cutAfter held: Int64, in parent: String? = nil, _ body: (Bench) async throws -> Value
+        ) async throws -> Value {
             let folder = try TemporaryFolder(in: parent)
             defer { folder.remove() }
             try await Shell.run("mkdir", folder["out"])
-            try await OriginServer.withServer(handler: {
+            return try await OriginServer.withServer(handler: {
                 let isCut = held > 0 && $0.number == 1
                 return .file($0.path == "/small" ? small : file, for: $0, cutAfter: isCut ? held : nil)
             }) { server in
                 let bench = Bench(folder: folder, server: server)
                 if held > 0 { #expect(try await bench.run(["get"]).status == 75) }
-                try await body(bench)
+                return try await body(bench)
             }
         }
 
@@ -250,15 +251,23 @@ struct StoreFaultTests {
         "A small file that cannot be moved over another one is delivered alone",
         arguments: ["rename@/out/file:error=EXDEV:1", "link@/blobs/:error=EMLINK:1"])
     func unmovedBrief(rules: String) async throws {
-        try await Bench.with(Self.small, cutAfter: 0) { bench in
-            try Files.write([1, 2, 3], to: bench.output)
-            let run = try await bench.run(["get"], rules: rules, name: "small")
-            #expect(run.status == 0, "\(run.errors)")
-            let isRight = try Files.bytes(bench.output) == Self.small.content.bytes(in: Self.small.content.all)
-            #expect(isRight)
-            #expect(try Files.names(in: bench.folder["out"]) == ["file"])
-            #expect(try Files.names(in: bench.folder["store/blobs"]).isEmpty)
+        var errors = ""
+        // On a busy machine, a file may take more than 250 ms. Then it is delivered alone from the beginning, and the
+        // fault, which no file system has there, fails that.
+        for _ in 0..<5 {
+            errors = try await Bench.with(Self.small, cutAfter: 0) { bench in
+                try Files.write([1, 2, 3], to: bench.output)
+                let run = try await bench.run(["get"], rules: rules, name: "small")
+                guard run.status == 0 else { return run.errors }
+                let isRight = try Files.bytes(bench.output) == Self.small.content.bytes(in: Self.small.content.all)
+                #expect(isRight)
+                #expect(try Files.names(in: bench.folder["out"]) == ["file"])
+                #expect(try Files.names(in: bench.folder["store/blobs"]).isEmpty)
+                return ""
+            }
+            if errors.isEmpty { return }
         }
+        Issue.record("\(errors)")
     }
 
     @Test("If a failed sync cannot be recorded either, the data file is removed, or its row is not trusted")
