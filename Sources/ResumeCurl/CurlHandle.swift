@@ -166,7 +166,7 @@ final class CurlHandle {
             guard let remote = unsafe remote, let local = unsafe local else { return CURL_PREREQFUNC_ABORT }
             let ends = unsafe OpenSockets.Ends(
                 localPort: localPort, remotePort: port, local: String(cString: local), remote: String(cString: remote))
-            return unsafe CurlHandle.reception(at: context)?.mayRequest(on: ends) == true
+            return unsafe CurlHandle.reception(at: context)?.use(ends) == true
                 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
         unsafe _ = resume_curl_set_open(address, CURLOPT_OPENSOCKETFUNCTION) { context, _, address in

@@ -71,7 +71,7 @@ final class Reception {
     }
 
     /// Decides whether a request may be sent on a connection; called for new ones and for those that are used again.
-    func mayRequest(on ends: OpenSockets.Ends) -> Bool {
+    func use(_ ends: OpenSockets.Ends) -> Bool {
         isEstablished = true
         leave()
         // Another address was refused, but this one is permitted.

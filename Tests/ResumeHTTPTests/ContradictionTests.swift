@@ -193,7 +193,7 @@ struct RangeCourseTests {
         let huge = Fixture.held { $0.completeLength = 10 << 30 }
         let open = Self.range(&course, huge)
         #expect(open == "bytes=95904-")
-        let steps = (course.refused(), course.closesBody(prefix: 100, isConditional: false))
+        let steps = (course.refused(), course.closeBody(prefix: 100, isConditional: false))
         #expect(steps == (true, true))
         var size = RangeCourse.firstSize
         while size < RangeCourse.largestSize {
@@ -213,19 +213,19 @@ struct RangeCourseTests {
     @Test("The refusal of a range is followed by a smaller one, unless the rest of the file is as small")
     func smaller() {
         var refused = RangeCourse()
-        let first = (refused.refused(), refused.closesBody(prefix: 100, isConditional: false), refused.refused())
+        let first = (refused.refused(), refused.closeBody(prefix: 100, isConditional: false), refused.refused())
         #expect(first == (true, true, false), "a smaller range is tried first")
         #expect(refused.size == RangeCourse.smallSize)
-        let last = (refused.refused(), refused.closesBody(prefix: 100, isConditional: false))
+        let last = (refused.refused(), refused.closeBody(prefix: 100, isConditional: false))
         #expect(last == (true, false) && refused.isPlain)
         var short = RangeCourse()
-        _ = (short.refused(), short.closesBody(prefix: 100, isConditional: false))
+        _ = (short.refused(), short.closeBody(prefix: 100, isConditional: false))
         let rest = Self.range(&short, of: 250_000)
         let isPlain = short.refused()
         #expect(rest == "bytes=95904-249999")
         #expect(isPlain && short.isPlain, "the same bytes are not requested again")
         var sent = RangeCourse()
-        _ = (sent.refused(), sent.closesBody(prefix: 100, isConditional: false))
+        _ = (sent.refused(), sent.closeBody(prefix: 100, isConditional: false))
         _ = Self.range(&sent, of: 250_000)
         sent.sent(154_096)
         #expect(sent.size == 2 * RangeCourse.firstSize, "the end of the file says nothing about the server")
@@ -248,13 +248,13 @@ struct RangeCourseTests {
     func condition() {
         var course = RangeCourse()
         let closes = (
-            course.closesBody(prefix: 1 << 10, isConditional: true),
-            course.closesBody(prefix: 1 << 20, isConditional: true)
+            course.closeBody(prefix: 1 << 10, isConditional: true),
+            course.closeBody(prefix: 1 << 20, isConditional: true)
         )
         #expect(closes == (false, true))
         let plan = Plan(for: Fixture.tagged).limited(by: &course)
         #expect(plan.fields[.ifRange] == nil && plan.fields[.range] == "bytes=95904-")
-        let closesAgain = course.closesBody(prefix: 1 << 20, isConditional: false)
+        let closesAgain = course.closeBody(prefix: 1 << 20, isConditional: false)
         #expect(!closesAgain)
         let again = Plan(for: Fixture.tagged).limited(by: &course)
         #expect(again.fields[.ifRange] == "\"a\"")

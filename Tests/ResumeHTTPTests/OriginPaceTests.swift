@@ -32,7 +32,7 @@ struct OriginPaceTests {
         #expect(turns.count == 3)
         pace.serves(turns[0])
         pace.serves(turns[1])
-        #expect(pace.refuses(turns[2]) == true)
+        #expect(pace.refuse(turns[2]) == true)
         pace.leave(turns[2])
         #expect(pace.enter(at: .zero) == .full)
         #expect(!pace.mayBegin(at: .zero, patience: .seconds(60)))
@@ -47,13 +47,13 @@ struct OriginPaceTests {
         var pace = OriginPace()
         guard case .go(let first) = pace.enter(at: .zero), case .go(let second) = pace.enter(at: .zero) else { return }
         pace.serves(first)
-        #expect(pace.refuses(second) == true)
+        #expect(pace.refuse(second) == true)
         pace.leave(second)
         #expect(!pace.isOpen)
         pace.leave(first)
         guard case .go(let third) = pace.enter(at: .zero) else { return #expect(Bool(false)) }
         pace.serves(third)
-        #expect(pace.refuses(third) == false, "its own request is no other")
+        #expect(pace.refuse(third) == false, "its own request is no other")
         #expect(pace.isOpen)
     }
 
@@ -63,27 +63,27 @@ struct OriginPaceTests {
         guard case .go(let first) = pace.enter(at: .zero), case .go(let second) = pace.enter(at: .zero) else { return }
         pace.serves(first)
         pace.leave(first)
-        #expect(pace.refuses(first) == nil, "the second has no answer yet")
+        #expect(pace.refuse(first) == nil, "the second has no answer yet")
         if hasLeft { pace.leave(second) }
         if hasLeft { #expect(pace.join(again: second) == second, "as when its response is handed over") }
-        #expect(pace.refuses(second) == true)
+        #expect(pace.refuse(second) == true)
         pace.leave(second)
         guard case .go(let third) = pace.enter(at: .zero) else { return #expect(hasLeft == false) }
-        #expect(pace.refuses(third) == false, "nothing was served since it began")
+        #expect(pace.refuse(third) == false, "nothing was served since it began")
     }
 
     @Test("A21: while another request has no answer, a refusal may be due to it", arguments: [false, true])
     func undecided(isServed: Bool) {
         var pace = OriginPace()
         guard case .go(let first) = pace.enter(at: .zero), case .go(let second) = pace.enter(at: .zero) else { return }
-        #expect(pace.refuses(second) == nil)
+        #expect(pace.refuse(second) == nil)
         if isServed {
             pace.serves(first)
-            #expect(pace.refuses(second) == true)
+            #expect(pace.refuse(second) == true)
         } else {
             // Both are refused, so neither waits for the other.
-            #expect(pace.refuses(first) == false)
-            #expect(pace.refuses(second) == false)
+            #expect(pace.refuse(first) == false)
+            #expect(pace.refuse(second) == false)
         }
     }
 }

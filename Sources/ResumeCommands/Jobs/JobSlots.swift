@@ -57,7 +57,7 @@ final class JobSlots: Sendable {
         var hasWaited = false
         while !Task.isCancelled {
             let mayBegin = mayBegin(origin)
-            if with({ $0.starts(id, at: host, mayBegin: mayBegin) }) { return true }
+            if with({ $0.start(id, at: host, mayBegin: mayBegin) }) { return true }
             if !mayBegin, !hasWaited { onWait() }
             hasWaited = hasWaited || !mayBegin
             try? await Task.sleep(for: Self.interval)

@@ -71,7 +71,7 @@ package struct SlotState: Sendable {
     ///   - host: Its host.
     ///   - mayBegin: Whether a job may begin at its origin.
     /// - Returns: Whether it runs now.
-    package mutating func starts(_ id: Int64, at host: String, mayBegin: Bool) -> Bool {
+    package mutating func start(_ id: Int64, at host: String, mayBegin: Bool) -> Bool {
         guard let job = jobs[id] else { return false }
         let isNew = job.phase != .resuming
         let phases = isNew ? [Phase.running, .resuming] : [.running]

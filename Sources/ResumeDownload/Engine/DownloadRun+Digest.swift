@@ -3,7 +3,7 @@ import ResumeStore
 
 extension DownloadRun {
     /// Verifies the bytes that were stored before this run; if some are damaged, they are requested again.
-    mutating func isConfirmed() async throws -> Bool {
+    mutating func confirm() async throws -> Bool {
         let before = await transfer.receivedBytes
         if try await transfer.confirmHeld() { return true }
         digest = .unknown
@@ -22,11 +22,12 @@ extension DownloadRun {
         }
     }
 
-    /// Whether the stored bytes match the expected digest, or none is expected.
+    /// Compares the stored bytes with the expected digest, if there is one.
     ///
     /// - Returns: False if the server must be asked again: for the whole file if the bytes may be wrong, otherwise
     ///   whether it has the same bytes.
-    mutating func isAsExpected() async throws -> Bool {
+    /// - Throws: `DownloadError` if the digest is wrong; `StoreError`.
+    mutating func checkDigest() async throws -> Bool {
         guard let expected = await expectedDigest else { return true }
         let wrong: HTTPDigest
         if case .wrong(let known) = digest {
@@ -72,8 +73,8 @@ extension DownloadRun {
 
     /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
     /// match.
-    mutating func fetchesRefusedAgain() async throws -> Bool {
-        guard try await transfer.insists(on: course.isOfOneAnswer) else { return false }
+    mutating func fetchRefusedAgain() async throws -> Bool {
+        guard try await transfer.insist(unless: course.isOfOneAnswer) else { return false }
         course.hasAnswer = false
         discarded(because: .digestInsisted)
         return true

@@ -161,13 +161,13 @@ extension DownloadRun {
     mutating func refused(
         by head: HTTPResponse, _ body: (any ResponseBody)?, because reason: Reason
     ) async throws -> RequestOutcome {
-        if try await renews(after: head) { return .renewed }
+        if try await renew(after: head) { return .renewed }
         let keepsData = await !transfer.partial.isEmpty && !transfer.isInMemory
         let isForbidden = Self.forbidden.contains(head.status.code) && keepsData
         throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)
     }
 
-    mutating func renews(after response: HTTPResponse) async throws -> Bool {
+    mutating func renew(after response: HTTPResponse) async throws -> Bool {
         guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
             let renewal = request.refresh
         else { return false }

@@ -91,7 +91,7 @@ struct SmallDownload {
             file = begun
             let body = reply.response.body
             reply.response.body = BegunBody(file, before: body)
-            guard await receives(body, into: file) else {
+            guard await receive(body, into: file) else {
                 return .handedOver(Begun(answer: (.success(reply), turn)))
             }
             origins.with(origin) { $0.works = true }
@@ -142,7 +142,7 @@ struct SmallDownload {
     /// Receives a body.
     ///
     /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
-    private func receives(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
+    private func receive(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
         let stop = Ticker.shared.every(.milliseconds(50)) { [fetch, clock] in
             if fetch.isLate(at: clock.now()) { body.pause() }
         }

@@ -71,7 +71,7 @@ package struct RangeCourse: Sendable, Hashable {
     ///   - prefix: The number of stored bytes that the body would bring again.
     ///   - isConditional: Whether a range was requested under a condition.
     /// - Returns: Whether to close the body and request a range again.
-    package mutating func closesBody(prefix: Int64, isConditional: Bool) -> Bool {
+    package mutating func closeBody(prefix: Int64, isConditional: Bool) -> Bool {
         if state == .probing {
             state = .closed
             return true

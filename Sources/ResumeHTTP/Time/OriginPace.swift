@@ -101,7 +101,7 @@ package struct OriginPace: Sendable {
     /// - Returns: Whether the reason may be the requests of others. Then no more than those are sent at a time. If
     ///   nothing else was being served, the reason is another one, and earlier limits are lifted. Nil as long as other
     ///   requests have no answer yet, which decides.
-    package mutating func refuses(_ turn: Turn?) -> Bool? {
+    package mutating func refuse(_ turn: Turn?) -> Bool? {
         if let turn, busy[turn] == .pending { busy[turn] = .refused }
         let answers = busy.filter { $0.key != turn }.values
         var others = answers.count { $0 == .served }

@@ -114,7 +114,7 @@ extension Transfer {
                         throw RequestOutcome.unlessFinal(error)
                     }
                 }
-                if try await insists(on: loop.client.isOfOneAnswer) {
+                if try await insist(unless: loop.client.isOfOneAnswer) {
                     loop.client.reused = 0
                     loop.client.isOfOneAnswer = true
                     continue

@@ -41,7 +41,7 @@ package protocol RequestClient {
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
 
     /// Obtains another URL or other header fields after a response that refuses a range, if there are any.
-    mutating func renews(after head: HTTPResponse) async throws -> Bool
+    mutating func renew(after head: HTTPResponse) async throws -> Bool
 
     /// Handles a response that refuses the download: throws, or obtains another URL or other header fields.
     ///
@@ -89,7 +89,7 @@ extension RequestClient {
 
     package mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {}
 
-    package mutating func renews(after head: HTTPResponse) async throws -> Bool { false }
+    package mutating func renew(after head: HTTPResponse) async throws -> Bool { false }
 
     package mutating func discarded(because reason: Reason) {}
 

@@ -63,14 +63,14 @@ extension RequestLoop {
     ///   - status: The status; nil if there was no response.
     /// - Returns: Whether to wait until one of them ends, without counting a failure.
     /// - Throws: `CancellationError`, while it waits for the answers to other requests.
-    mutating func yields(to turn: Turn?, because status: Int? = nil) async throws -> Bool {
+    mutating func giveWay(to turn: Turn?, because status: Int? = nil) async throws -> Bool {
         let isFinal = status == 403 || status == 416
         guard timesYielded < (isFinal ? 1 : 3), !isFinal || !client.renews else { return false }
         let origin = if let turn { turn.origin } else { await client.transfer.origin }
         let latest = clock.now() + .seconds(30)
         var isCrowded: Bool?
         try await look {
-            isCrowded = origins.with(origin) { $0.refuses(turn?.number) }
+            isCrowded = origins.with(origin) { $0.refuse(turn?.number) }
             return isCrowded != nil || clock.now() >= latest
         }
         guard isCrowded == true else { return false }

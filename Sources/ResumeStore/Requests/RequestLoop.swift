@@ -83,7 +83,7 @@ package struct RequestLoop<Client: RequestClient> {
         var isMoved = false
         defer { if !isMoved { client.cancel(body) } }
         let isOwnWait = timing.afterSeconds != nil && closing == nil
-        if [403, 416, 429, 503].contains(status), !isOwnWait, try await yields(to: turn, because: status) {
+        if [403, 416, 429, 503].contains(status), !isOwnWait, try await giveWay(to: turn, because: status) {
             origins.close(sender, asAskedBy: head, on: clock)
             return .crowded(Reason.status(of: head))
         }
@@ -94,7 +94,7 @@ package struct RequestLoop<Client: RequestClient> {
         if try await client.transfer.goesBack(after: head) { return .wentBack }
         var verdict = try await client.judge(head, from: response.url, to: plan)
         if head.status == .ok, !held.isEmpty, case .append(let use) = verdict, use.bodyStart == 0,
-            course.ranges.closesBody(prefix: use.offset, isConditional: isConditional)
+            course.ranges.closeBody(prefix: use.offset, isConditional: isConditional)
         {
             course.closedBody()
             return .renewed
@@ -119,7 +119,7 @@ package struct RequestLoop<Client: RequestClient> {
             return verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome
         case .complete: return .body(received: 0, failure: nil)
         case .askForWhole(let reason):
-            if try await client.renews(after: head) { return .renewed }
+            if try await client.renew(after: head) { return .renewed }
             if reason == .noProgress, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields),
                 course.ranges.sentNothingNew(last - first + 1)
             {
@@ -187,7 +187,7 @@ package struct RequestLoop<Client: RequestClient> {
                 let origin = await client.transfer.origin
                 return origins.with(origin) { if received > 0 { $0.works = true } }
             }
-            if received == 0, let failure, client.noAnswer(failure) != nil, try await yields(to: turn) {
+            if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn) {
                 return try await follow(.crowded(nil), of: plan, in: turn)
             }
             try await follow(

@@ -58,7 +58,7 @@ extension Transfer {
     /// - Parameter isOfOneAnswer: Whether one response of this run has brought all bytes, so that they are new.
     /// - Returns: Whether it does.
     /// - Throws: ``StoreError``
-    package func insists(on isOfOneAnswer: Bool) async throws -> Bool {
+    package func insist(unless isOfOneAnswer: Bool) async throws -> Bool {
         guard let digest = policy.digest, !isOfOneAnswer, try await refusedDigest == digest else { return false }
         try await note(.digestInsisted)
         try await takeOwnVariant()
