@@ -17,7 +17,7 @@ package struct Folder: Sendable {
     package var name: String { file.path.split(separator: "/").last.map { String($0) } ?? "/" }
 
     /// Returns the path of a name, for messages.
-    package func path(of name: String) -> String { "\(file.path)/\(name)" }
+    package func path(of name: String) -> String { file.path(of: name) }
 
     /// Whether names that differ only in case are the same; false if that is unknown.
     package var ignoresCase: Bool {

@@ -22,7 +22,7 @@ package final class OpenFile: Sendable {
     ) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
-        let shown = shown ?? folder.map { path == "." ? $0.path : "\($0.path)/\(path)" } ?? path
+        let shown = shown ?? folder.map { path == "." ? $0.path : $0.path(of: path) } ?? path
         descriptor = try SystemError.check("open", shown) { unsafe openat(base, path, all, mode) }
         self.path = shown
         guard flags & O_CREAT != 0 else { return }
@@ -35,6 +35,9 @@ package final class OpenFile: Sendable {
     deinit {
         close(descriptor)
     }
+
+    /// Returns the path of a name in this folder.
+    func path(of name: String) -> String { path.hasSuffix("/") ? path + name : "\(path)/\(name)" }
 
     /// Returns the size, kind, identity and other metadata.
     package func status() throws(SystemError) -> FileStatus {

@@ -74,7 +74,7 @@ struct StoreFaultTests {
         Fault(command: ["get"], rules: copies, status: 0),
         Fault(
             command: ["get"], rules: copies + ";pwrite@.resumectl:error=ENOSPC", status: 74,
-            says: "/out/."),
+            says: ".resumectl: No space left on device"),
         Fault(command: ["get"], rules: copies + ";pread@/blobs/:succeed", status: 73, says: "read failed"),
         // It is unknown whether another process waits: a copy is delivered, and the entry stays.
         Fault(command: ["get"], rules: "ofdlock@/waiters:error=EIO:2+", status: 0),

@@ -43,7 +43,8 @@ struct FetchSpotCheckTests {
             let bytes = try await visit.fetch(policy: Self.allowing)
             #expect(bytes == Self.old.bytes)
             let starts = visit.server.requests.dropFirst().map { $0.byteRange?.first }
-            #expect((129...140).contains(starts.count))
+            // Blocks that touch are one range.
+            #expect((120...140).contains(starts.count))
             #expect(starts.first == 0 && starts.last == Self.held - Self.block)
         }
     }

@@ -14,6 +14,20 @@ struct HelpTests {
         "completions",
     ]
 
+    @Test("A missing argument is named, with the usage of its command and not all of the help")
+    func missingArgument() async {
+        for command in ["pin", "unpin", "show", "adopt", "completions", "set"] {
+            for arguments in [[command], [command, "--json"]] {
+                let outcome = await home.run(arguments)
+                #expect(outcome.status == .usage, "\(arguments)")
+                #expect(outcome.errors.hasPrefix("Error: "), "\(arguments): \(outcome.errors)")
+                #expect(outcome.errors.contains("Usage: resumectl \(command) "), "\(outcome.errors)")
+                #expect(outcome.errors.contains("See 'resumectl \(command) --help'"), "\(outcome.errors)")
+                #expect(outcome.errors.split(separator: "\n").count <= 6, "\(outcome.errors)")
+            }
+        }
+    }
+
     @Test("The help of the program fits 50 rows, and names the exit statuses")
     func helpOfProgram() async {
         let help = await home.run("--help")

@@ -414,9 +414,11 @@ struct JobsTests {
             #expect(get.status == .refused)
             let requests = server.requests.count
             let resume = await home.run("resume")
-            #expect(resume.status == .success && server.requests.count == requests, "\(resume)")
-            let left = "left out, since the file does not have the expected SHA-256: expected \(digest)"
-            #expect(resume.errors.contains(left) && resume.errors.contains("Name it to fetch it again"), "\(resume)")
+            #expect(resume.status == .refused && server.requests.count == requests, "\(resume)")
+            #expect(resume.errors.contains("does not have the expected SHA-256: expected \(digest)"), "\(resume)")
+            #expect(resume.errors.contains("It was not fetched again. Name it to try again"), "\(resume)")
+            let output = await home.run("resume", "--json").output
+            #expect(output.contains("\"reason\":\"digest-mismatch\""), "\(output)")
             #expect(await home.run("resume", "a.bin").status == .refused)
             #expect(server.requests.count == requests + 1)
             #expect(!home.has("a.bin"))

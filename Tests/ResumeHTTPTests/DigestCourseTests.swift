@@ -47,20 +47,40 @@ struct DigestCourseTests {
         #expect(steps == given.steps)
     }
 
+    @Test("A body answers, and brings all bytes or goes on; a complete file is confirmed; other responses say nothing")
+    func responses() {
+        let representation = Representation(completeLength: 10)
+        let reason = Reason.firstRequest
+        var course = DigestCourse()
+        course.receive(.retry(reason, afterSeconds: nil))
+        course.receive(.askForWhole(reason))
+        course.receive(.refuse(reason))
+        #expect(!course.hasAnswer && !course.isOfOneAnswer)
+        course.receive(.startOver(representation, reason))
+        #expect(course.hasAnswer && course.isOfOneAnswer)
+        course.hasAnswer = false
+        course.receive(.complete(representation, reason))
+        #expect(course.hasAnswer && course.isOfOneAnswer)
+        course.receive(.append(Verdict.Continuation(whole: representation, reason: reason)))
+        #expect(course.hasAnswer && !course.isOfOneAnswer)
+    }
+
     @Test("No history fetches the file again more than once")
     func histories() {
         let flags = [false, true]
         var histories: [(course: DigestCourse, again: Int)] = [(DigestCourse(), 0)]
-        for _ in 0..<4 {
+        for _ in 0..<3 {
             histories = histories.flatMap { history in
                 flags.flatMap { isNamed in
                     flags.flatMap { isProved in
-                        flags.map { isOfOneAnswer in
-                            var (course, again) = history
-                            (course.hasAnswer, course.isOfOneAnswer) = (isOfOneAnswer, isOfOneAnswer)
-                            let step = course.next(isNamed: isNamed, isMarked: false, isProved: isProved)
-                            if step == .fetchAgain { again += 1 }
-                            return (course, again)
+                        flags.flatMap { isMarked in
+                            (0..<4).map { answer in
+                                var (course, again) = history
+                                (course.hasAnswer, course.isOfOneAnswer) = (answer & 1 != 0, answer & 2 != 0)
+                                let step = course.next(isNamed: isNamed, isMarked: isMarked, isProved: isProved)
+                                if step == .fetchAgain { again += 1 }
+                                return (course, again)
+                            }
                         }
                     }
                 }

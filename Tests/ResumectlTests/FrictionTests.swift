@@ -159,7 +159,7 @@ struct FrictionTests {
         """
 
     /// How many requests a recording makes in all, where that is the point.
-    private static let requests = [1: 6, 2: 2, 8: 54, 11: 1]
+    private static let requests = [1: 6, 2: 2, 8: 7, 11: 1]
 
     @Test("What users see is what the page says", arguments: numbers.filter { ![10, 11, 12].contains($0) })
     func page(number: Int) async throws { try await Self.compare(number) }

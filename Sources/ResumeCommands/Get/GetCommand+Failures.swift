@@ -71,7 +71,8 @@ extension GetCommand {
             } else if facts.contains(.isRefusal), !writesToOutput {
                 failure.message +=
                     " If more than the signature of the URL has changed, run "
-                    + "\(Hint.run("resume", ShellWord.quoted(request.destination), "--url")) with the new one, or use --renew-command."
+                    + Hint.run("resume", ShellWord.quoted(request.destination), "--url")
+                    + " with the new one, or use --renew-command."
             }
             if refused?.code == .digestMismatch {
                 if writesToOutput, !files.hold {

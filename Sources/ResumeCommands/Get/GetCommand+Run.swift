@@ -123,7 +123,7 @@ extension GetCommand {
             threads: min(downloads * pace.connections, configuration.threads), besides: SlotState.mostPaused)
         configuration.threads = threads
         configuration.connectTimeout = PaceOptions.limit(pace.connectTimeout)
-        // Samples are requested side by side.
+        // While a body waits, samples may be requested.
         configuration.keptConnections = max(downloads * pace.connections, 4)
         configuration.connectionsPerHost = load.perHost ?? configuration.keptConnections
         configuration.usesHTTP2 = requests.usesHTTP2

@@ -16,7 +16,7 @@ final class GetReporter: Sendable {
     let showsURLs: Bool
     /// The number of requested downloads, as far as it is known.
     private let total = Mutex(0)
-    /// How many of them were delivered or skipped.
+    /// How many of them were completed or skipped.
     private let done = Atomic(0)
     /// The progress; nil if none is shown.
     private let display: ProgressDisplay?
@@ -84,7 +84,7 @@ final class GetReporter: Sendable {
         _ number: Int64? = nil
     ) {
         if let number { display?.update { $0.end(number, isFailure: false) } }
-        done.add(1, ordering: .relaxed)
+        completed()
         let path = place ?? (try? Destination(request.destination))?.path ?? request.destination
         if json {
             return context.print([
@@ -96,6 +96,9 @@ final class GetReporter: Sendable {
         // The file is there, which is what a script asks for.
         if printsPaths { context.print(path) }
     }
+
+    /// Counts a download that needs nothing more.
+    func completed() { done.add(1, ordering: .relaxed) }
 
     /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
@@ -109,7 +112,6 @@ final class GetReporter: Sendable {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.
         if result?.isExisting == true { return }
-        if result != nil { done.add(1, ordering: .relaxed) }
         display?.update { $0.take(event, of: number) }
         if json { return context.print(Self.json(event, of: request)) }
         if !isQuiet {
@@ -145,11 +147,11 @@ final class GetReporter: Sendable {
     ///
     /// - Parameters:
     ///   - failed: How many failed.
-    ///   - isInterrupted: Whether some may not have begun, which failed too.
+    ///   - isInterrupted: Whether some may not have begun: all that are not completed count.
     func finish(failed: Int, isInterrupted: Bool = false) {
         display?.finish()
         let total = total.withLock { $0 }
-        let failed = isInterrupted ? max(total - done.load(ordering: .relaxed), failed) : failed
+        let failed = isInterrupted ? total - done.load(ordering: .relaxed) : failed
         guard failed > 0, total > 1 else { return }
         context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }

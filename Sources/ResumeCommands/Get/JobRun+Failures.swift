@@ -18,6 +18,9 @@ extension JobRun {
         case .leftOut(let why):
             reporter.note(why)
             reporter.expect(-1, running: -1)
+        case .wrong(let job):
+            let text = "\(job.failure?.text ?? ""). It was not fetched again. \(job.waysOn)"
+            fail(job, because: CommandFailure(.refused, text, reason: job.failure?.code.rawValue))
         case .busy(let job):
             fail(job, because: command.timeLimitFailure)
         case .gone(let job):

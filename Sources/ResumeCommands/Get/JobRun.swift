@@ -87,7 +87,7 @@ final class JobRun: Sendable {
             func start(_ step: JobRunner.Step) async {
                 guard case .run(let job) = step else { return await leave(step, request) }
                 // No more slots: the command was interrupted.
-                guard await slots.until({ $0.admit(job.id) }) else { return failed(with: .interrupted) }
+                guard await slots.until({ $0.admit(job.id) }) else { return }
                 do {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
@@ -123,7 +123,7 @@ final class JobRun: Sendable {
             }
         }
         var failures = failures.withLock { $0 }
-        // Downloads that were interrupted have said so; those that had not begun have no failure.
+        // Downloads that were interrupted have said so, unless none had begun.
         if Task.isCancelled, !failures.contains(.interrupted) {
             failures.append(.interrupted)
             reporter.mention("resumectl: interrupted")
@@ -145,7 +145,7 @@ final class JobRun: Sendable {
             slots.with { $0.end(id) }
         }
         let isRunning = await slots.enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
-        guard isRunning else { return failed(with: .interrupted) }
+        guard isRunning else { return }
         let failure = await download(request, of: job, isInPlace: isInPlace)
         rates.ended(id)
         if let failure { failed(with: failure) }
@@ -225,6 +225,7 @@ final class JobRun: Sendable {
         }
         do {
             if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
+            reporter.completed()
             return nil
         } catch {
             let failure = CommandFailure(error)

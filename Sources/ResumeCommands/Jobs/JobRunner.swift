@@ -7,9 +7,11 @@ struct JobRunner {
         case run(Job)
         /// Another process has delivered its file since it was chosen, and the file is in place.
         case over(Job)
-        /// It is left out, for a reason in words: a later command downloads another file to its path, or it is not named,
-        /// and would fail again.
+        /// It is left out, for a reason in words: a later command downloads another file to its path, or it was refused
+        /// permanently before a byte of it was received, and is not named.
         case leftOut(String)
+        /// It is not named, and its file, which would be fetched again, has another digest than the one that is named.
+        case wrong(Job)
         /// Another process still runs it after the time that a download may take.
         case busy(Job)
         /// It was cancelled since it was chosen, or forgotten, or its row was damaged: then nothing is known of it.
@@ -92,10 +94,11 @@ struct JobRunner {
         let (later, now) = try await table.later(than: job)
         let hasEnded = now?.state == .done || now?.state == .cancelled
         let isOutdated = hasEnded || later.contains { $0.replaces(job) }
-        let leftOut = isOutdated ? job.outdated : now?.leftOut
-        guard let leftOut else { return .run(job) }
+        let isWrong = now?.failure?.code.rawValue == DownloadError.Code.digestMismatch.rawValue
+        guard isOutdated || isWrong || now?.neverBegan == true else { return .run(job) }
         table.release(job.id)
-        return isOutdated && later.isEmpty ? .gone(job) : .leftOut(leftOut)
+        guard isOutdated else { return isWrong ? .wrong(job) : .leftOut(job.leftOut) }
+        return later.isEmpty ? .gone(job) : .leftOut(job.outdated)
     }
 
     /// Waits for the jobs that another process runs, and passes on those that it leaves.

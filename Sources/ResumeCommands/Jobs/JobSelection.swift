@@ -96,24 +96,26 @@ extension Job {
         "named-digest-mismatch", "content-digest-mismatch", Programs.completionFailed.rawValue,
     ]
 
-    /// Why a command leaves it out that does not name it; nil if it does not.
-    ///
-    /// Either the server has refused it permanently before anything was received: a wrong URL, most likely. Or its file
-    /// has another digest than the one that is named, and would be fetched each time.
-    var leftOut: String? {
-        guard state == .failed, let failure else { return nil }
-        let code = failure.code.rawValue
-        let isWrong = code == DownloadError.Code.digestMismatch.rawValue
-        guard isWrong || receivedBytes == 0 && file == nil && !Self.ownFailures.contains(code) else { return nil }
-        return "\(Redaction.key(url)): left out, since "
-            + (isWrong ? failure.text : "it was refused before anything was received: \(failure.text)")
-            + ". Name it to \(isWrong ? "fetch it" : "try") again, or remove it with "
-            + Hint.run("forget", ShellWord.quoted(destination))
+    /// Whether the server has refused it permanently before anything was received: a wrong URL, most likely.
+    var neverBegan: Bool {
+        guard state == .failed, receivedBytes == 0, file == nil, let code = failure?.code.rawValue else { return false }
+        return !Self.ownFailures.contains(code)
     }
 
     /// Says why it does not run.
     var outdated: String {
         "\(Redaction.key(url)): left out, since a later command downloads another file to \(destination)"
+    }
+
+    /// Why it is left out.
+    var leftOut: String {
+        "\(Redaction.key(url)): left out, since it was refused before anything was received: "
+            + "\(failure?.text ?? ""). \(waysOn)"
+    }
+
+    /// How to try it again, or to give it up.
+    var waysOn: String {
+        "Name it to try again, or remove it with \(Hint.run("forget", ShellWord.quoted(destination)))"
     }
 
     /// What must be given again to continue it.

@@ -132,10 +132,11 @@ struct Settings {
         // Those of the settings come first, so that others take precedence.
         let defaults = used.flatMap { $0.arguments(options) }
         let result = Result { try root.parse(all: [name] + defaults + arguments.dropFirst()) }
-        guard case .failure = result else { return result }
+        // What is wrong without settings is not wrong because of one.
+        let least = name == "get" ? ["--input-file=-"] : []
+        guard case .failure = result, (try? root.parse(all: [name] + least)) != nil else { return result }
         // The parser does not know where an argument came from.
         for setting in used {
-            let least = name == "get" ? ["--input-file=-"] : []
             do {
                 _ = try root.parse(all: [name] + least + setting.arguments(options))
             } catch {

@@ -21,6 +21,6 @@ enum Hint {
         guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else { return "" }
         let next = options.indices.contains(index + 1) ? options[index + 1] : nil
         let path = options[index] == "--store" ? next : String(options[index].dropFirst("--store=".count))
-        return path.map { " --store \(ShellWord.quoted($0))" } ?? ""
+        return path.map { " --store\($0.hasPrefix("-") ? "=" : " ")\(ShellWord.quoted($0))" } ?? ""
     }
 }

@@ -48,7 +48,8 @@ package struct SampleCourse: Sendable, Hashable {
     package func next() -> Action {
         if let verdict { return .end(verdict) }
         guard let place = left.first else { return .end(.agree(samples: samples)) }
-        let end = hasBegun ? place.upperBound : min(place.upperBound, place.lowerBound &+ SampleGrid.blockLength)
+        let isLong = place.upperBound &- place.lowerBound > SampleGrid.blockLength
+        let end = isLong && !hasBegun ? place.lowerBound &+ SampleGrid.blockLength : place.upperBound
         return .send(SampleRequest(range: place.lowerBound..<end, shift: shift, condition: policy.condition))
     }
 
@@ -78,7 +79,9 @@ package struct SampleCourse: Sendable, Hashable {
         case .missing: verdict = .unproved(.samplesUnanswered)
         case .same:
             hasBegun = true
-            guard let place = left.popFirst(), request.range.upperBound < place.upperBound else { return }
+            guard left.first?.lowerBound == request.range.lowerBound, let place = left.popFirst(),
+                request.range.upperBound < place.upperBound
+            else { return }
             left = [request.range.upperBound..<place.upperBound] + left
         }
     }

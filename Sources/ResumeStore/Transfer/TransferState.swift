@@ -46,13 +46,13 @@ enum TransferState {
     /// - Parameter lease: Its lease.
     /// - Returns: What is called when the row is ready to be used.
     mutating func move(to lease: Lease) -> OnClaim? {
-        switch self {
-        case .open(.key(let key, let onClaim)):
-            self = .open(.row(lease, key: key))
-            return onClaim
-        case .open(.row(_, let key)): self = .open(.row(lease, key: key))
-        case .closing, .closed: break
-        }
-        return nil
+        guard let hold else { return nil }
+        let (key, onClaim): (Lease?, OnClaim?) =
+            switch hold {
+            case .key(let key, let onClaim): (key, onClaim)
+            case .row(_, let key): (key, nil)
+            }
+        self = isOpen ? .open(.row(lease, key: key)) : .closing(.row(lease, key: key))
+        return onClaim
     }
 }
