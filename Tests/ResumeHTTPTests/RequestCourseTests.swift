@@ -59,13 +59,13 @@ struct RequestCourseTests {
     func unused() {
         var course = RequestCourse(Self.limits)
         for _ in 0..<2 {
-            for _ in 0..<24 { #expect(course.next(after: .renewed, at: Self.now) == .askAgain) }
-            #expect(course.next(after: .renewed, at: Self.now) == .wait(.milliseconds(1000)))
+            for _ in 0..<24 { #expect(course.next(after: .unused, at: Self.now) == .askAgain) }
+            #expect(course.next(after: .unused, at: Self.now) == .wait(.milliseconds(1000)))
             #expect(course.next(after: .body(received: 70_000, failed: false), at: Self.now) == .askAgain)
         }
-        for _ in 0..<26 { _ = course.next(after: .renewed, at: Self.now) }
+        for _ in 0..<26 { _ = course.next(after: .unused, at: Self.now) }
         let late = RetryBudget.Moment(now: .seconds(60), jitter: 1)
-        #expect(course.next(after: .renewed, at: late) == .giveUp)
+        #expect(course.next(after: .unused, at: late) == .giveUp)
     }
 
     @Test("Closed ranges without new bytes become smaller by half, or end")

@@ -49,7 +49,7 @@ extension DownloadRun {
         let hasSamples = await transfer.agreedSamples != nil
         let isProved = await transfer.partial.representation?.validator != nil && !hasSamples
         let isNamed = request.digest != nil
-        let step = course.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
+        let step = digestCourse.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
         let isKept = !transfer.isInMemory && step != .fetchAgain
         var reason =
             isNamed
@@ -74,8 +74,8 @@ extension DownloadRun {
     /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
     /// match.
     mutating func fetchRefusedAgain() async throws -> Bool {
-        guard try await transfer.insist(unless: course.isOfOneAnswer) else { return false }
-        course.hasAnswer = false
+        guard try await transfer.insist(unless: digestCourse.isOfOneAnswer) else { return false }
+        digestCourse.hasAnswer = false
         discarded(because: .digestInsisted)
         return true
     }

@@ -38,7 +38,7 @@ extension DownloadRun {
                     try Task.checkCancellation()
                     request.deliveredFile?.entityTag = nil
                     request.deliveredFile?.lastModified = nil
-                    throw RequestOutcome.renewed
+                    throw RequestOutcome.askAgain
                 case .unknown: break
                 }
             }
@@ -161,7 +161,7 @@ extension DownloadRun {
     mutating func refused(
         by head: HTTPResponse, _ body: (any ResponseBody)?, because reason: Reason
     ) async throws -> RequestOutcome {
-        if try await renew(after: head) { return .renewed }
+        if try await renew(after: head) { return .askAgain }
         let keepsData = await !transfer.partial.isEmpty && !transfer.isInMemory
         let isForbidden = Self.forbidden.contains(head.status.code) && keepsData
         throw DownloadError(.refused, isForbidden ? .forbidden(reason) : reason, status: head.status.code)

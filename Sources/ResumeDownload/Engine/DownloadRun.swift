@@ -23,7 +23,7 @@ struct DownloadRun {
     var connections = 1
     var isLengthVerified = true
     /// What follows if the file does not have the expected digest.
-    var course = DigestCourse()
+    var digestCourse = DigestCourse()
     var digest = Digest.unknown
     /// The address that answered first, to which further requests of this run go.
     var settled: RequestSender.Route?
@@ -187,7 +187,7 @@ extension DownloadRun: RequestClient {
     }
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
-        course.receive(verdict)
+        digestCourse.receive(verdict)
         guard let use = verdict.continuation else { return }
         if verdict.replaces, request.restarts {
             // An interrupted run is continued. If this cannot be recorded, the next one starts over again.

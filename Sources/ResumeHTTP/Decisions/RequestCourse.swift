@@ -9,7 +9,7 @@ package struct RequestCourse: Sendable {
         /// The stored bytes are wrong and were discarded.
         case discarded
         /// Another request follows the response, which was not used.
-        case renewed
+        case unused
         /// The response was not usable; request the whole file.
         case askForWhole(Reason)
         /// Repeat the request later; `failedRange` if the server failed at a range, which it may be unable to serve.
@@ -64,7 +64,7 @@ package struct RequestCourse: Sendable {
             return budget.failed(received: received, at: moment)
         case .discarded:
             return start(avoidingRange: nil)
-        case .renewed:
+        case .unused:
             unused += 1
             return unused <= Self.mostUnused ? .askAgain : budget.failed(received: 0, at: moment)
         case .askForWhole(let reason):

@@ -128,8 +128,9 @@ package enum RequestOutcome: Error {
     case discard(Reason)
     /// The server sends an older version, of which bytes are stored. Request the rest of it.
     case wentBack
-    /// Send the request again at once, with the new URL or header fields.
-    case renewed
+    /// The response was not used, since more is known now: another URL, other header fields, another range. Plan again at
+    /// once.
+    case askAgain
 
     /// The error to throw after a client has failed: its own if that ends the download, otherwise a temporary failure.
     static func unlessFinal(_ error: any Error) -> any Error {

@@ -80,8 +80,8 @@ package struct RequestLoop<Client: RequestClient> {
         let timing = ResponseTiming(head)
         let sender = response.url?.origin ?? turn.origin
         note(head, from: sender)
-        var isMoved = false
-        defer { if !isMoved { client.cancel(body) } }
+        var isUsed = false
+        defer { if !isUsed { client.cancel(body) } }
         let isOwnWait = timing.afterSeconds != nil && closing == nil
         if [403, 416, 429, 503].contains(status), !isOwnWait, try await giveWay(to: turn, because: status) {
             origins.close(sender, asAskedBy: head, on: clock)
@@ -97,7 +97,7 @@ package struct RequestLoop<Client: RequestClient> {
             course.ranges.closeBody(prefix: use.offset, isConditional: isConditional)
         {
             course.closedBody()
-            return .renewed
+            return .askAgain
         }
         // Another file was refused in the same way without a range.
         if case .askForWhole(let reason) = verdict, origins.with(turn.origin, { $0.refusals.contains(reason.code) }) {
@@ -110,7 +110,7 @@ package struct RequestLoop<Client: RequestClient> {
         await client.judged(verdict, after: held)
         switch verdict {
         case .append, .startOver, .startRange:
-            isMoved = true
+            isUsed = true
             origins.with(turn.origin) { $0.serves(turn.number) }
             let start = verdict.replaces ? 0 : held.length
             let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
@@ -119,11 +119,11 @@ package struct RequestLoop<Client: RequestClient> {
             return verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome
         case .complete: return .body(received: 0, failure: nil)
         case .askForWhole(let reason):
-            if try await client.renew(after: head) { return .renewed }
+            if try await client.renew(after: head) { return .askAgain }
             if reason == .noProgress, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields),
                 course.ranges.sentNothingNew(last - first + 1)
             {
-                return .renewed
+                return .askAgain
             }
             return .askForWhole(reason)
         case .retry(let reason, let seconds):
@@ -157,10 +157,10 @@ package struct RequestLoop<Client: RequestClient> {
             isConfirmed: comparedLength != nil && comparedLength == held.length)
         switch verdict.step(after: response.head, to: plan) {
         case .judge: return nil
-        case .omitCondition: return .renewed
+        case .omitCondition: return .askAgain
         case .compareSamples(let reason):
             try await client.transfer.note(reason)
-            return .renewed
+            return .askAgain
         case .requestWhole(let reason):
             try await client.transfer.note(reason)
             return .askForWhole(reason)
@@ -216,7 +216,7 @@ package struct RequestLoop<Client: RequestClient> {
         case .wentBack:
             try await restart(because: .olderVersion)
             client.wentBack(to: await client.transfer.receivedBytes)
-        case .renewed: try await follow(.renewed, because: ResponseFailure(.endedEarly))
+        case .askAgain: try await follow(.unused, because: ResponseFailure(.endedEarly))
         }
     }
 
