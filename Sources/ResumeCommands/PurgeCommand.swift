@@ -116,7 +116,7 @@ struct PurgeCommand: ContextCommand {
                 .usage, "--all would remove \(what). Confirm that with --yes, or run it with --dry-run first.")
         }
         guard count == 0 || confirm("Remove \(what)?") else {
-            throw CommandFailure(.refused, "nothing was removed")
+            throw CommandFailure(Task.isCancelled ? .interrupted : .refused, "nothing was removed")
         }
         return last
     }

@@ -39,6 +39,12 @@ package struct ResumeCtl: ParsableCommand {
         [VerifyCommand.configuration, GcCommand.configuration].contains { $0.commandName == arguments.first }
     }
 
+    /// Whether the answer to some arguments is a text, whatever the settings are.
+    private static func asksForHelp(_ arguments: [String]) -> Bool {
+        ["help", CompletionsCommand.configuration.commandName].contains(arguments.first)
+            || arguments.prefix { $0 != "--" }.contains { ["-h", "--help", "--help-hidden", "--version"].contains($0) }
+    }
+
     /// Parses the arguments and runs the command.
     ///
     /// - Parameters:
@@ -72,7 +78,8 @@ package struct ResumeCtl: ParsableCommand {
         }
         let parsed: Result<any ParsableCommand, any Error>
         do throws(CommandFailure) {
-            parsed = try Settings(context, of: Self.self)?.parse(arguments) ?? Result { try parse(all: arguments) }
+            let settings = asksForHelp(arguments) ? nil : try Settings(context, of: Self.self)
+            parsed = try settings?.parse(arguments) ?? Result { try parse(all: arguments) }
         } catch {
             context.say("resumectl: \(error.message)")
             return error.status

@@ -85,6 +85,22 @@ struct AdoptTests {
         }
     }
 
+    @Test("A partial file that cannot be read leaves no job, which would fetch the file without it")
+    func unreadable() async throws {
+        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in
+            for command in [
+                ["get", "--from", home["none"], server.url("/f.bin"), "-o", home["f.bin"]],
+                ["adopt", home["none"], server.url("/f.bin")],
+            ] {
+                let outcome = await home.run(command)
+                #expect(outcome.status == .notFound, "\(outcome)")
+                #expect(outcome.errors.contains("cannot read \(home["none"]): No such file"), "\(outcome)")
+            }
+            #expect(await home.run("jobs", "--all").output.isEmpty)
+            #expect(server.requests.isEmpty)
+        }
+    }
+
     @Test("J5: get --from continues the file of another program, also in place, and starts over if it differs")
     func from() async throws {
         try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in

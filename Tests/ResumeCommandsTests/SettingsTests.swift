@@ -44,6 +44,22 @@ struct SettingsTests {
         #expect(await home.run(["log", "-n", "1"], environment: try environment(file)).status == .success)
     }
 
+    @Test("Help, the version and completions need no settings; a folder is none")
+    func broken() async throws {
+        for file in ["bogus = 1", "retries = many"] {
+            for arguments in [
+                ["--help"], ["--version"], ["help", "get"], ["get", "-h"], ["resume", "--help-hidden"],
+                ["get", "--version"],
+                ["completions", "bash"],
+            ] {
+                let outcome = await home.run(arguments, environment: try environment(file))
+                #expect(outcome.status == .success && !outcome.output.isEmpty, "\(arguments) \(outcome.errors)")
+            }
+        }
+        let folder = await home.run(["list"], environment: try environment(nil, ["RESUMECTL_CONFIG": home.path]))
+        #expect(folder.status == .notFound && folder.errors.contains("it is a folder"), "\(folder.errors)")
+    }
+
     @Test("The store, paths in the home folder, and a file that is named")
     func paths() async throws {
         try home.write("store = ~/other\n".utf8, to: "named")

@@ -168,6 +168,20 @@ struct TerminalTests {
         }
     }
 
+    @Test("Ctrl-C at a question ends the command, and nothing is removed")
+    func interruptedQuestion() async throws {
+        try await withDownloads([Gate()]) { terminal, _ async throws in
+            try await terminal.expect("a download") { $0.joined().contains("146.5 KiB") }
+            _ = try await terminal.tmux("send-keys", "C-c")
+            try await terminal.expect("the prompt") { $0.last?.hasSuffix("$") == true }
+            try await terminal.type("clear; \(Resumectl.path) purge --all; echo status $?", "Enter")
+            try await terminal.expect("the question") { $0.last?.contains("[y/N]") == true }
+            _ = try await terminal.tmux("send-keys", "C-c")
+            try await terminal.expect("the status") { $0.joined().contains("status 130") }
+            #expect(try await terminal.rows().joined().contains("nothing was removed"))
+        }
+    }
+
     @Test("After one Ctrl-C or two, messages and a prompt on rows of their own remain", arguments: [1, 2])
     func interruption(count: Int) async throws {
         try await withDownloads([Gate()]) { terminal, origin async throws in

@@ -37,11 +37,12 @@ final class Enlister: Sendable {
         do {
             while true {
                 let part = try await list.next(most: Self.most)
-                guard !Task.isCancelled else { return }
+                try Task.checkCancellation()
                 try await add(part)
                 if part.isLast { return }
             }
         } catch is CancellationError {
+            run.reporter.mention("resumectl: the list was not read to its end; only the same command fetches the rest")
         } catch {
             // The command line was right, since downloads have started.
             run.reject(CommandFailure((error as? CommandFailure).map { CommandFailure(.refused, $0.message) } ?? error))

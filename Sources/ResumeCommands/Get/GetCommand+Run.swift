@@ -26,6 +26,8 @@ extension GetCommand {
                 throw failure
             }
         }
+        // Before a job is recorded, which would fetch the whole file without it.
+        if let from = files.from { _ = try InputFile(from) }
         if first.isLast, first.items.count <= 16, !isQuiet, !messages.json {
             mentionPartials(of: first.items, context)
         }

@@ -20,7 +20,7 @@ extension JobRun {
             reporter.expect(-1, running: -1)
         case .wrong(let job):
             let text = "\(job.failure?.text ?? ""). It was not fetched again. \(job.waysOn)"
-            fail(job, because: CommandFailure(.refused, text, reason: job.failure?.code.rawValue))
+            fail(job, because: CommandFailure(.refused, text, isResumable: true, reason: job.failure?.code.rawValue))
         case .busy(let job):
             fail(job, because: command.timeLimitFailure)
         case .gone(let job):

@@ -126,7 +126,7 @@ final class JobRun: Sendable {
         // Downloads that were interrupted have said so, unless none had begun.
         if Task.isCancelled, !failures.contains(.interrupted) {
             failures.append(.interrupted)
-            reporter.mention("resumectl: interrupted")
+            reporter.mention("resumectl: interrupted before a download began. Run the command again to continue.")
         }
         reporter.finish(failed: failures.count, isInterrupted: Task.isCancelled)
         let kept = refused.load(ordering: .relaxed)

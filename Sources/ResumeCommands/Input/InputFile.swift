@@ -19,6 +19,7 @@ final class InputFile {
     private let name: String
     private let descriptor: Int32
     private let status: FileStatus?
+    var isFolder: Bool { status?.kind == .folder }
     /// Whether a read returns at once; from a pipe, it waits for the writer.
     private var isRegular: Bool { status?.kind == .regular }
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -69,10 +69,12 @@ package struct CommandContext: Sendable {
         return context
     }
 
-    /// Asks a question in the terminal; the end of the input means no.
+    /// Asks a question in the terminal; the end of the input, or an interruption, means no.
     @Sendable private static func isConfirmed(_ question: String) -> Bool {
         _ = put("\(question) [y/N] ".utf8, to: STDERR_FILENO)
-        return ["y", "yes"].contains(readLine()?.lowercased())
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&input, 1, 100) <= 0 { if Task.isCancelled { return false } }
+        return ["y", "yes"].contains(readLine()?.lowercased()) && !Task.isCancelled
     }
 
     /// Returns an unknown key as it may be shown, or else "for" and the number of the argument.
