@@ -128,14 +128,17 @@ struct SmallDownloadTests {
     @Test("Several downloads of one file fetch it once")
     func several() async throws {
         let goOn = Flag()
+        let waiting = WaitingDownloads()
         try await Origin.with({ .file(.old, for: $0, pausingAt: 1, for: .wait(until: { goOn.isSet })) }) { origin in
             try await withThrowingTaskGroup { group in
                 for number in 1...4 {
                     group.addTask {
-                        try await Engine.get(origin.url, to: origin.folder["\(number)"], store: origin.store)
+                        try await Engine.get(
+                            origin.url, to: origin.folder["\(number)"], store: origin.store, onEvent: waiting.note)
                     }
                 }
-                try await wait(for: "the request") { origin.server.requests.count == 1 }
+                // A download that begins after the delivery of another one makes its own request.
+                try await wait(for: "the others") { waiting.count == 3 }
                 goOn.set()
                 try await group.waitForAll()
             }

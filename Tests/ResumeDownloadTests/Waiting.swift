@@ -25,6 +25,17 @@ final class Flag: Sendable {
     }
 }
 
+/// How many downloads have waited for another one.
+final class WaitingDownloads: Sendable {
+    private let state = Mutex(0)
+
+    var count: Int { state.withLock(\.self) }
+
+    func note(_ event: DownloadEvent) {
+        if case .waiting = event { state.withLock { $0 += 1 } }
+    }
+}
+
 /// A number that handlers raise and other handlers wait for.
 final class Maximum: Sendable {
     private let state = Mutex<Int64>(0)
