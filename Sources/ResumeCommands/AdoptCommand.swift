@@ -35,7 +35,7 @@ struct AdoptCommand: ContextCommand {
     }
 
     func run(_ context: CommandContext) async throws {
-        _ = try InputFile(path)
+        try InputFile.requireReadable(path)
         guard let url = try url ?? ForeignPartial(examining: path).url?.absoluteString else {
             throw CommandFailure(.usage, "the URL is required, since \(path) does not contain it")
         }

@@ -101,6 +101,18 @@ struct AdoptTests {
         }
     }
 
+    @Test("A named pipe is no partial file, and no writer is waited for")
+    func pipe() async throws {
+        try #require(mkfifo(home["pipe"], 0o600) == 0)
+        for command in [
+            ["get", "--from", home["pipe"], "http://127.0.0.1:9/f.bin", "-o", home["f.bin"]],
+            ["adopt", home["pipe"], "http://127.0.0.1:9/f.bin"],
+        ] {
+            let outcome = await home.run(command)
+            #expect(outcome.status == .io && outcome.errors.contains("pipe is not a file"), "\(outcome)")
+        }
+    }
+
     @Test("J5: get --from continues the file of another program, also in place, and starts over if it differs")
     func from() async throws {
         try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in

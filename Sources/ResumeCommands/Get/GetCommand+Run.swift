@@ -27,7 +27,7 @@ extension GetCommand {
             }
         }
         // Before a job is recorded, which would fetch the whole file without it.
-        if let from = files.from { _ = try InputFile(from) }
+        if let from = files.from { try InputFile.requireReadable(from) }
         if first.isLast, first.items.count <= 16, !isQuiet, !messages.json {
             mentionPartials(of: first.items, context)
         }

@@ -19,7 +19,6 @@ final class InputFile {
     private let name: String
     private let descriptor: Int32
     private let status: FileStatus?
-    var isFolder: Bool { status?.kind == .folder }
     /// Whether a read returns at once; from a pipe, it waits for the writer.
     private var isRegular: Bool { status?.kind == .regular }
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -33,16 +32,22 @@ final class InputFile {
     /// Opens a file.
     ///
     /// - Parameter path: The file; `-` for standard input.
-    /// - Throws: ``CommandFailure`` if it cannot be opened.
+    /// - Throws: ``CommandFailure`` if it cannot be opened, or is a folder.
     init(_ path: String) throws(CommandFailure) {
         name = Printable.escaped(path)
         descriptor = unsafe path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
         var status = stat()
         self.status = unsafe fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
+        if self.status?.kind == .folder { throw Self.failure(name, EISDIR) }
     }
 
     deinit { close(descriptor) }
+
+    /// Throws if a file cannot be read, without opening it, since a named pipe would wait for its writer.
+    static func requireReadable(_ path: String) throws(CommandFailure) {
+        guard unsafe access(path, R_OK) == 0 else { throw failure(Printable.escaped(path), errno) }
+    }
 
     /// Returns the error for a file that cannot be read.
     static func failure(_ name: String, _ number: Int32) -> CommandFailure {

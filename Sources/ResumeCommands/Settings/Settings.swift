@@ -90,7 +90,6 @@ struct Settings {
 
     private static func settings(in path: String) throws(CommandFailure) -> [Setting] {
         let file = try InputFile(path)
-        if file.isFolder { throw InputFile.failure(Printable.escaped(path), EISDIR) }
         // It may name programs to run.
         guard file.isOwn else {
             throw CommandFailure(
