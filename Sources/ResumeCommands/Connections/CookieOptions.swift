@@ -54,7 +54,7 @@ struct CookieOptions: ParsableArguments {
     func save(_ jar: CookieJar) -> Bool {
         guard let cookieJar else { return true }
         // A device is written to, and a file replaced when the new one is complete.
-        let isFile = (try? Folder.status(at: cookieJar, in: nil, 0))?.kind ?? .regular == .regular
+        let isFile = (try? Folder.status(at: cookieJar, 0))?.kind ?? .regular == .regular
         let path = isFile ? "\(cookieJar).\(getpid())" : cookieJar
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | (isFile ? O_CREAT | O_EXCL : 0), 0o600)
         guard descriptor >= 0 else { return false }

@@ -18,7 +18,7 @@ struct Netrc {
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {
         let shown = Printable.escaped(path)
-        if let status = try? Folder.status(at: path, in: nil, 0), status.kind == .regular,
+        if let status = try? Folder.status(at: path, 0), status.kind == .regular,
             status.permissions & 0o077 != 0
         {
             throw CommandFailure(

@@ -94,10 +94,10 @@ struct JobRunner {
         let (later, now) = try await table.later(than: job)
         let hasEnded = now?.state == .done || now?.state == .cancelled
         let isOutdated = hasEnded || later.contains { $0.replaces(job) }
-        let isWrong = now?.failure?.code.rawValue == DownloadError.Code.digestMismatch.rawValue
-        guard isOutdated || isWrong || now?.neverBegan == true else { return .run(job) }
+        let wrong = now.flatMap { $0.failure?.code.rawValue == DownloadError.Code.digestMismatch.rawValue ? $0 : nil }
+        guard isOutdated || wrong != nil || now?.neverBegan == true else { return .run(job) }
         table.release(job.id)
-        guard isOutdated else { return isWrong ? .wrong(job) : .leftOut(job.leftOut) }
+        guard isOutdated else { return wrong.map { .wrong($0) } ?? .leftOut(job.leftOut) }
         return later.isEmpty ? .gone(job) : .leftOut(job.outdated)
     }
 

@@ -160,10 +160,10 @@ final class DeliveryBatch: Sendable {
         do throws(SystemError) {
             let mode = try file.destination.mode(in: folder)
             let name = creation.name.fileName
-            let names = (try store.folder(of: creation.name) ?? store.blobs).file
-            try SystemError.check("fchmod", "\(names.path)/\(name)") { fchmod(file.blob.descriptor, mode) }
+            let names = try store.folder(of: creation.name) ?? store.blobs
+            try SystemError.check("fchmod", names.path(of: name)) { fchmod(file.blob.descriptor, mode) }
             try SystemError.check("rename", file.destination.path) {
-                unsafe renameat(names.descriptor, name, folder.file.descriptor, file.destination.name)
+                unsafe renameat(names.file.descriptor, name, folder.file.descriptor, file.destination.name)
             }
             note(path, takesFiles: true)
             return nil
