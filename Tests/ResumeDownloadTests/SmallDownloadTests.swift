@@ -40,6 +40,26 @@ struct SmallDownloadTests {
         #expect(origin.server.requests.count == requests)
     }
 
+    @Test("Where locks do not work and two downloads have the same row, a delivery leaves that of the other")
+    func rowsOfOthers() async throws {
+        try await Origin.with({ .file(.old, for: $0) }, clock: Self.stopped) { origin in
+            let store = origin.folder["store/store.sqlite"]
+            let rows = """
+                INSERT INTO queue (id, name) VALUES (1, 'resumectl');
+                INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position, list) VALUES
+                    (7, 1, 'https://a.example/7', 'https://a.example/7', '/7', 'waiting', 0, 0, 0, 5),
+                    (8, 1, 'https://a.example/8', 'https://a.example/8', '/8', 'waiting', 0, 0, 0, 0);
+                """
+            _ = try await Shell.run("sqlite3", store, rows)
+            _ = try await origin.get { request in
+                request.fulfils(7)
+                request.fulfils(8)
+            }
+            try Self.expectWhole(origin)
+            #expect(try await Shell.run("sqlite3", store, "SELECT id, state FROM queued") == "7|waiting\n8|waiting\n")
+        }
+    }
+
     @Test("A small file needs no row, and its events are those of any other file")
     func plain() async throws {
         try await Origin.with({ .file(.old, for: $0) }, clock: Self.stopped) { origin in

@@ -151,16 +151,16 @@ extension Connection {
     /// replace the file when they are resumed. A name that the server has chosen cancels none.
     ///
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
-    /// named it, its path is recorded with it.
-    borrowing func fulfil(_ row: QueuedRow, with file: DeliveryText?, at path: String) throws {
-        let sql = """
-            \(Self.unchecked)
-            UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
-            WHERE id = ? AND list <> 0 AND (destination = ?) = ?
-            """
+    /// named it, its path is recorded with it. If two processes were given the same ID, which takes file locks that do not
+    /// work, the row is another download's, and stays.
+    borrowing func fulfil(_ row: QueuedRow, of key: String, with file: DeliveryText?, at path: String) throws {
         let done = row.rest == nil ? Job.State.done.rawValue : nil
+        func update(_ condition: String, _ text: String?, _ value: String) throws -> Bool {
+            let sql = "\(Self.fulfilment) \(condition)"
+            return try run(sql, done, row.rest?.stored, text, row.id, value) > 0
+        }
         // The text of a file that the server has named is another one, and few files have that.
-        guard try run(sql, done, row.rest?.stored, file?.text, row.id, path, true) == 0 else {
+        if try update("destination = ?", file?.text, path) {
             // Most files are those of one job, which the index tells.
             let others = "SELECT 1 FROM queued WHERE destination = ? AND list <> 0 AND id <> ? LIMIT 1"
             if try integer(others, path, row.id) != nil { try cancelOthers(of: row, at: path) }
@@ -168,9 +168,16 @@ extension Connection {
         }
         var named = file?.file
         named?.path = path
-        if try run(sql, done, row.rest?.stored, named?.stored, row.id, path, false) > 0 { return }
-        try run("DELETE FROM queued WHERE id = ?", row.id)
+        // The entry of a variant has the key of the row and a suffix.
+        let isOfKey = "key = substr(?, 1, length(key))"
+        if try update(isOfKey, named?.stored, key) { return }
+        try run("DELETE FROM queued WHERE id = ? AND list = 0 AND \(isOfKey)", row.id, key)
     }
+
+    private static let fulfilment = """
+        \(unchecked) UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
+        WHERE id = ? AND list <> 0 AND
+        """
 
     /// Cancels the jobs of earlier lists with the destination of a job.
     private borrowing func cancelOthers(of row: QueuedRow, at path: String) throws {
