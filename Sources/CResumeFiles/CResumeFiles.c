@@ -151,6 +151,11 @@ int resume_files_name(int descriptor, int folder, const char *name) {
     return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
 }
 
+int *resume_files_lock_place(void) {
+    static _Thread_local int place;
+    return &place;
+}
+
 // Until forks are watched, nothing is open that a child could misuse.
 static volatile int ordinary_mark = 1;
 const volatile int *resume_files_fork_mark = &ordinary_mark;

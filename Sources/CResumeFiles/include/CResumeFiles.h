@@ -51,6 +51,9 @@ extern const int resume_files_unnamed_flags;
 /// Gives an unnamed file a name; fails with EEXIST if the name is in use.
 int resume_files_name(int descriptor, int folder, const char *name);
 
+/// Points to a value of the calling thread, for checks of the order of locks; 0 at first.
+int *resume_files_lock_place(void);
+
 /// Begins to watch for forks; later calls do nothing. It must be called before anything is opened that children of this
 /// process must not use.
 void resume_files_watch_forks(void);

@@ -52,7 +52,7 @@ extension Transfer {
         }
         bodies.isSpliced = nil
         access = .granted
-        readable.grant()
+        writer.grant()
         try await noteDestination()
         return isWhole
     }

@@ -86,7 +86,7 @@ extension Transfer {
         caller.standing = .same
         for index in entry.chunks.indices { entry.chunks[index].mark = nil }
         (blob as? MemoryBlob)?.owner = caller.identity
-        readable.grant()
-        readable.learn(totalLength: entry.totalBytes)
+        writer.grant()
+        writer.read { $0.totalLength = entry.totalBytes }
     }
 }

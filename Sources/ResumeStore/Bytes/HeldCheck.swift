@@ -1,5 +1,46 @@
-import ResumeFiles
+package import ResumeFiles
 import ResumeSQLite
+
+extension Block: Extent {}
+
+extension [Block] {
+    /// Returns the blocks that lie completely within one of the stored parts.
+    package func within(_ chunks: [Entry.Chunk]) -> [Block] {
+        filter { block in chunks.contains { $0.range.contains(block.range) } }
+    }
+}
+
+extension OpenFile {
+    /// Returns the blocks whose bytes are missing or do not match the recorded checksums.
+    ///
+    /// - Parameters:
+    ///   - blocks: The recorded blocks.
+    ///   - isCancelled: Called between blocks; true to stop.
+    /// - Returns: The damaged blocks.
+    /// - Throws: ``SystemError``
+    package func damaged(among blocks: [Block], isCancelled: () -> Bool = { false }) throws(SystemError) -> [Block] {
+        var damaged: [Block] = []
+        for block in blocks where !isCancelled() {
+            if try checksum(of: block.range) != block.checksum { damaged.append(block) }
+        }
+        return damaged
+    }
+
+    /// Computes the checksums of a range, in blocks of at most ``PartLedger/blockLength``.
+    ///
+    /// - Throws: ``SystemError``, also if the file is shorter.
+    func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
+        let length = PartLedger.blockLength
+        let starts = stride(from: range.lowerBound, to: range.upperBound, by: Int(length))
+        return try starts.map { start throws(SystemError) in
+            let end = min(start.addingSaturating(length), range.upperBound)
+            guard let checksum = try checksum(of: start..<end) else {
+                throw SystemError(number: EIO, call: "read", path: path)
+            }
+            return Block(offset: start, length: end - start, checksum: checksum)
+        }
+    }
+}
 
 /// Compares bytes that were stored before this transfer with their checksums.
 ///

@@ -1,6 +1,6 @@
 /// The account of one part of a blob: how many of its bytes were received, recorded and flushed.
 ///
-/// It is a pure value. Its methods return what to do; ``PartStream`` and ``BlobSync`` do it and report back. All
+/// It is a pure value. Its methods return what to do; ``PartStream`` and ``BlobWriter`` do it and report back. All
 /// positions are offsets in the blob.
 package struct PartLedger: Sendable {
     /// A commit to be made.

@@ -103,7 +103,7 @@ extension PartStream {
         var rest = bytes
         while !rest.isEmpty {
             if let part = body.course.undecidedBorder {
-                body.course.meetSuccessor(received: sync.update(part) { $0.received } ?? 0)
+                body.course.meetSuccessor(received: writer.update(part) { $0.received } ?? 0)
             }
             let (step, count) = body.course.next(rest.byteCount)
             let part = rest.extracting(first: count)
@@ -112,7 +112,7 @@ extension PartStream {
             case .compare: try Self.compare(part, with: body.storage, at: body.course.position)
             case .write:
                 try body.storage.write(part, at: body.course.position)
-                sync.spend(count)
+                writer.spend(count)
                 note(part)
             case .refuse:
                 body.course.advance(step, by: count)

@@ -16,26 +16,24 @@ package final class PartStream: Sendable {
     /// The offset of the part; nil for the main stream, whose part is set by the ledger.
     private let part: Int64?
     /// The current body, locked during a write: wait for it only to end the body, or between two parts of it.
-    let body = Mutex<Body?>(nil)
-    let sync: BlobSync
-    private let readable: ReadableBlob
+    let body = OrderedMutex<Body?>(.body, nil)
+    let writer: BlobWriter
     /// Commits when no more bytes arrive.
-    private let look = Mutex<Task<Void, Never>?>(nil)
+    private let look = OrderedMutex<Task<Void, Never>?>(.look, nil)
 
     /// Creates the stream that writes the part at an offset; nil for the main stream.
-    init(_ offset: Int64?, _ sync: BlobSync, _ readable: ReadableBlob) {
+    init(_ offset: Int64?, _ writer: BlobWriter) {
         part = offset
-        self.sync = sync
-        self.readable = readable
+        self.writer = writer
     }
 
     /// Calls a closure with the account of the part.
     ///
     /// - Returns: The result of the closure; nil if the part was discarded.
     @discardableResult
-    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? { sync.update(part, body) }
+    func update<Result: Sendable>(_ body: (inout PartLedger) -> Result) -> Result? { writer.update(part, body) }
 
-    var partOffset: Int64 { sync.ledger.withLock { part ?? $0.mainOffset } }
+    var partOffset: Int64 { writer.withLedger { part ?? $0.mainOffset } }
 
     /// The end of the received bytes in the blob, recorded or not.
     package var held: Int64 { update { $0.received } ?? 0 }
@@ -78,9 +76,9 @@ package final class PartStream: Sendable {
         try StoreError.refuseForkedChild()
         assert(bytes.byteCount <= Self.pieceSize, "more than may be lost")
         let wantsMore = try StoreError.wrapping { try appendPiece(bytes) }
-        readable.changed()
-        let keepsUp = try sync.keepsUp() && !awaitsCommit()
-        return keepsUp && wantsMore && !isAtSuccessor && sync.hasRoom && storage?.hasRoom != false
+        writer.changed()
+        let keepsUp = try writer.keepsUp() && !awaitsCommit()
+        return keepsUp && wantsMore && !isAtSuccessor && writer.hasRoom && storage?.hasRoom != false
     }
 
     /// Makes a commit that is due, and waits for a flush, or a reader, that is slower than the network;
@@ -89,8 +87,8 @@ package final class PartStream: Sendable {
     /// - Throws: The error of a commit or of a flush; `CancellationError`.
     package func catchUp() async throws {
         if awaitsCommit() { try await Blocking.run { try self.recordIfDue() } }
-        if try !sync.keepsUp() { try await sync.finish() }
-        if !sync.hasRoom { try await sync.store?.makeRoom(for: sync) }
+        if try !writer.keepsUp() { try await writer.finish() }
+        if !writer.hasRoom { try await writer.store?.makeRoom(for: writer) }
         try await storage?.waitForRoom()
     }
 
@@ -112,22 +110,22 @@ package final class PartStream: Sendable {
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
     package func checkpoint() throws {
-        try sync.record(part)
-        sync.proceed()
+        try writer.record(part)
+        writer.proceed()
     }
 
     /// Records like ``checkpoint()`` if a commit is due, now or later.
     package func recordIfDue() throws {
         guard awaitsCommit() else { return }
-        try sync.record(part, onlyIfDue: true)
-        sync.proceed()
+        try writer.record(part, onlyIfDue: true)
+        writer.proceed()
     }
 
     /// Whether a commit is due.
     ///
     /// One that is due later is made in the background if no more bytes arrive.
     private func awaitsCommit() -> Bool {
-        let now = sync.clock.now()
+        let now = writer.clock.now()
         let (isDue, isWaiting) = update { ($0.isDue(at: now), $0.hasUnrecorded) } ?? (false, false)
         if isWaiting, !isDue {
             look.withLock { look in look = look ?? Task { [weak self] in await self?.recordLater() } }
@@ -137,7 +135,7 @@ package final class PartStream: Sendable {
 
     /// Commits when that becomes due, until nothing waits for a commit.
     private func recordLater() async {
-        let clock = sync.clock
+        let clock = writer.clock
         var pause = Self.lookInterval
         while true {
             do {

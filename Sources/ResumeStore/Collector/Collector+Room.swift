@@ -12,68 +12,68 @@ extension DownloadStore {
     /// Nothing is removed yet: room is made for the bytes that arrive.
     ///
     /// - Parameters:
-    ///   - sync: The download.
+    ///   - writer: The download.
     ///   - key: Its key.
     ///   - length: The bytes of the whole download; nil if that is unknown.
     ///   - replaced: The bytes that the body replaces.
     /// - Throws: ``StoreError``: `noSpace`, `overLimit`; `CancellationError`.
-    func admit(_ sync: BlobSync, key: String, length: Int64?, replacing replaced: Int64) async throws {
-        if room.isRunning(sync, length: length) { return }
+    func admit(_ writer: BlobWriter, key: String, length: Int64?, replacing replaced: Int64) async throws {
+        if room.isRunning(writer, length: length) { return }
         // A download that waits must not make others wait.
-        room.end(sync)
-        let rest = length.map { max($0.addingSaturating(replaced - sync.held), 0) }
+        room.end(writer)
+        let rest = length.map { max($0.addingSaturating(replaced - writer.held), 0) }
         let isBinding = configuration.eviction.isBinding
         let free = try freeSpace()
         var isWaiting = false
         while isBinding || rest ?? 0 > free {
-            if room.isFirst(sync) {
+            if room.isFirst(writer) {
                 // Read first: a download that ends later leaves room that this decision does not know of.
                 let isAlone = room.running.isEmpty
-                let space = try await space(sync, rest, replacing: replaced)
+                let space = try await space(writer, rest, replacing: replaced)
                 if try await canRemove(space.missing) { break }
-                if space.excess == 0 || isAlone { throw try await refusal(of: length, space, to: sync) }
+                if space.excess == 0 || isAlone { throw try await refusal(of: length, space, to: writer) }
             }
             if !isWaiting { configuration.onWaitForSpace?(key) }
             isWaiting = true
             try await Task.sleep(for: Self.pause)
         }
-        room.begin(sync, length: length)
+        room.begin(writer, length: length)
         guard !isBinding, free > 2 * SpaceDecision.records else { return }
         if configuration.eviction == .leastRecentlyUsed {
-            let space = try await space(sync, rest, replacing: replaced, wanted: SpaceDecision.records)
+            let space = try await space(writer, rest, replacing: replaced, wanted: SpaceDecision.records)
             // A small download may have no row while its bytes arrive, so that no later decision would count them.
             let isSmall = rest ?? .max <= SpaceDecision.records
             if space.deficit > 0, !isSmall { return }
             if space.deficit > 0 { try? await remove(space.deficit) }
         }
         // A small download is not delayed.
-        sync.allow(SpaceDecision.records)
+        writer.allow(SpaceDecision.records)
     }
 
     /// Makes room for the next bytes of a download that is running.
     ///
     /// - Throws: ``StoreError``: `noSpace` if the disk is full even without what may be removed, `overLimit` if a
     ///   binding size limit is reached.
-    func makeRoom(for sync: BlobSync) async throws {
+    func makeRoom(for writer: BlobWriter) async throws {
         let running = room.running
-        let length = running.first { $0.receiver === sync }?.length
-        let rest = length.map { max($0.addingSaturating(-sync.held), 0) }
+        let length = running.first { $0.receiver === writer }?.length
+        let rest = length.map { max($0.addingSaturating(-writer.held), 0) }
         let held = running.reduce(Int64(0)) { $0.addingSaturating($1.receiver.held) }
-        var space = try await space(sync, rest, replacing: -held)
+        var space = try await space(writer, rest, replacing: -held)
         // Recording takes a commit for each download, and only what is recorded counts for other processes.
         if configuration.eviction.isBinding || space.deficit > 0 {
             try await Blocking.run {
                 for download in running { try? download.receiver.recordAll() }
             }
-            space = try await self.space(sync, rest)
+            space = try await self.space(writer, rest)
         }
         if space.deficit > 0 {
             // A failing collection must not fail the download, since there may be enough space without it.
             try? await remove(space.deficit)
-            space = try await self.space(sync, rest)
+            space = try await self.space(writer, rest)
         }
-        if space.refusal != nil { throw try await refusal(of: length, space, to: sync) }
-        sync.allow(space.allowed)
+        if space.refusal != nil { throw try await refusal(of: length, space, to: writer) }
+        writer.allow(space.allowed)
     }
 
     /// Makes room for bytes that are copied into the store.
@@ -94,23 +94,23 @@ extension DownloadStore {
     /// Returns what is known of the space for a download.
     ///
     /// - Parameters:
-    ///   - sync: The download; nil if its bytes are copied.
+    ///   - writer: The download; nil if its bytes are copied.
     ///   - rest: Its missing bytes.
     ///   - replaced: The bytes that the next ones replace.
     ///   - wanted: The bytes for which room is made next.
     /// - Returns: The decision.
     /// - Throws: ``StoreError``
     private func space(
-        _ sync: BlobSync?, _ rest: Int64?, replacing replaced: Int64 = 0, wanted: Int64? = nil
+        _ writer: BlobWriter?, _ rest: Int64?, replacing replaced: Int64 = 0, wanted: Int64? = nil
     ) async throws -> SpaceDecision {
         let rule = configuration.eviction
         let limit = configuration.maximumSize
         let others = room.running.reduce(Int64(0)) { sum, download in
-            download.receiver === sync ? sum : sum.addingSaturating(download.rest)
+            download.receiver === writer ? sum : sum.addingSaturating(download.rest)
         }
         var left = try await limit.addingSaturating(replaced - totals().receivedBytes)
         // A download that is larger than the limit is an exception to it, not a reason to remove everything else.
-        let length = rest?.addingSaturating(sync?.held ?? 0) ?? 0
+        let length = rest?.addingSaturating(writer?.held ?? 0) ?? 0
         if !rule.isBinding, length > limit { left = .max }
         let step = max(min(SpaceDecision.step, limit / 16), 256 << 10)
         return SpaceDecision(
@@ -139,7 +139,7 @@ extension DownloadStore {
         }
     }
 
-    private func refusal(of length: Int64?, _ space: SpaceDecision, to sync: BlobSync?) async throws -> StoreError {
+    private func refusal(of length: Int64?, _ space: SpaceDecision, to writer: BlobWriter?) async throws -> StoreError {
         let download = length.map { "the download has \($0) bytes" } ?? "the download has more bytes than arrived"
         let limit = configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
@@ -148,7 +148,7 @@ extension DownloadStore {
         }
         // If it would not fit alone, it never will.
         let isTooLong = length ?? 0 > limit
-        let others = try await totals().receivedBytes - (sync?.held ?? 0)
+        let others = try await totals().receivedBytes - (writer?.held ?? 0)
         let use = isTooLong || others <= 0 ? "" : ", and \(others) bytes of other downloads are in it"
         return StoreError(
             isTooLong ? .noSpace : .overLimit,

@@ -13,11 +13,11 @@ extension Transfer {
     ) async throws -> FileStatus? {
         guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
-        try await sync.finish()
+        try await writer.finish()
         let id = entry.id
         let generation = entry.generation
         let status = try announce.flatMap { _ in try StoreError.wrapping { try file?.status() } }
-        let isCurrent = try await sync.synchronize { connection in
+        let isCurrent = try await writer.synchronize { connection in
             if let status { try announce?(status, connection) }
             return try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
         }

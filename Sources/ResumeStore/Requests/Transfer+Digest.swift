@@ -17,7 +17,7 @@ extension Transfer {
     /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.
     func beginMarked() async throws {
         caller.standing = .underDigest
-        readable.withhold()
+        writer.withhold()
         guard let mark = policy.digest?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
         guard memory == nil else {
             if !isMarked { entry.chunks = Entry.Chunk.inMemory(held) }
@@ -36,7 +36,7 @@ extension Transfer {
     ///
     /// - Returns: The number of removed bytes.
     package func dropMarked(because reason: Reason) async throws -> Int64 {
-        try? await sync.finish()
+        try? await writer.finish()
         let before = receivedBytes
         let lost = entry.chunks.filter { $0.mark != nil }.heldBytes
         try await reduce(.restarted, reason, lost: lost) { chunks in
@@ -50,7 +50,7 @@ extension Transfer {
     package func prove(by digest: HTTPDigest) {
         guard digest == policy.digest else { return }
         caller.proved = digest
-        readable.grant()
+        writer.grant()
     }
 
     /// Continues with a new blob if the stored bytes were found not to have the digest that the caller still names.

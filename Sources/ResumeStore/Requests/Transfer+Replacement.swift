@@ -79,7 +79,7 @@ extension Transfer {
         guard wentBack else { return false }
         // The next response is examined: it may be of another resource, or a digest was refused.
         access = .unconfirmed
-        readable.withhold()
+        writer.withhold()
         try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
         return true
     }
@@ -137,7 +137,7 @@ extension Transfer {
         }
         guard let older else { return false }
         try checkpoint()
-        try? await sync.finish()
+        try? await writer.finish()
         guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
         main.stop()
         _ = state.move(to: older.lease)

@@ -16,7 +16,7 @@ extension Transfer {
         access = .granted
         // The bytes stay their requester's, and are withheld until the digest proves them.
         if isUnderDigest { return }
-        readable.grant()
+        writer.grant()
         try await setRequester(requester(for: entry.representation), url: caller.url.redacted)
         try await noteDestination()
     }
@@ -97,7 +97,7 @@ extension Transfer {
     /// download.
     func takeOwnVariant() async throws {
         try claim()
-        try? await sync.finish()
+        try? await writer.finish()
         if let memory {
             let own = try memory.takeVariant(of: entry, for: caller)
             main.stop()
@@ -115,7 +115,7 @@ extension Transfer {
         caller.proved = nil
         begin(with: nil)
         access = .granted
-        readable.grant()
+        writer.grant()
     }
 }
 

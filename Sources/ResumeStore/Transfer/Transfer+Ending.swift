@@ -56,16 +56,16 @@ extension Transfer {
     ///
     /// - Parameter goes: Whether a store in memory removes the entry if no task waits for it.
     func release(removing goes: Bool = false) {
-        disk?.room.end(sync)
+        disk?.room.end(writer)
         main.stop()
         // The next user of the entry may change the bytes.
-        if memory != nil { readable.close() }
+        if memory != nil { writer.read { $0.close() } }
         Self.giveBack(entry, blob, length: held, to: home, goes: goes)
         state = .closed
         heldCheck = nil
         // An open file keeps its disk blocks even if the collector has removed its name.
         for segment in segments { segment.stop() }
-        sync.reset(to: entry, blob: nil, keepsLedger: true)
+        writer.release()
         blob = nil
     }
 
@@ -74,7 +74,7 @@ extension Transfer {
     /// Used if the database is unavailable, since ``close()`` would only wait for it again.
     package func letGo() {
         guard state.isOpen else { return }
-        readable.close()
+        writer.read { $0.close() }
         release()
     }
 
@@ -85,16 +85,16 @@ extension Transfer {
         guard state.isOpen else { return }
         defer { release() }
         state.close()
-        readable.close()
+        writer.read { $0.close() }
         guard memory == nil else { return }
         // The checkpoint reports the errors of these syncs, unless they were reported before.
-        try? await sync.finish()
+        try? await writer.finish()
         guard isClaimed else { return }
         try checkpoint()
         // After a clean stop, a later power loss costs nothing.
         if receivedBytes > 0 { try? await synchronize() }
         // A sync may have become due in the meantime. After this call nothing more is written for this transfer.
-        try? await sync.finish()
+        try? await writer.finish()
         // The old data has the pin as well.
         let isPinned = entry.isPinned && !(caller.isRestart && entry.representation == nil)
         guard receivedBytes == 0, !hasAllBytes, !isPinned, entry.sightings == nil else { return }
@@ -124,10 +124,10 @@ extension Transfer {
 
     /// Waits for the running sync, then makes all received bytes survive a power loss.
     func synchronize() async throws {
-        try await sync.finish()
+        try await writer.finish()
         try checkpoint()
-        try await sync.finish()
-        try await sync.synchronize()
+        try await writer.finish()
+        try await writer.synchronize()
     }
 }
 

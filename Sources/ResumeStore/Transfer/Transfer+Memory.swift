@@ -54,7 +54,7 @@ extension Transfer {
         caller.proved = nil
         begin(with: memory.makeBlob(of: entry, for: caller.identity))
         access = .granted
-        readable.grant()
+        writer.grant()
         return true
     }
 
@@ -88,9 +88,9 @@ extension Transfer {
         try memory?.requireRoom(for: length)
         guard let disk else { return }
         try caller.destination?.requireSpace(for: length, beside: disk.folder)
-        try await disk.admit(sync, key: key, length: length, replacing: replaced)
+        try await disk.admit(writer, key: key, length: length, replacing: replaced)
         // It may have been closed in the meantime.
-        if !state.isOpen { disk.room.end(sync) }
+        if !state.isOpen { disk.room.end(writer) }
         try requireOpen()
     }
 }

@@ -29,10 +29,10 @@ extension Transfer {
         let damaged = try await check.damaged.value
         heldCheck = nil
         guard let first = damaged.first else {
-            readable.confirm(givesUp: false)
+            writer.read { $0.confirm(givesUp: false) }
             return nil
         }
-        try? await sync.finish()
+        try? await writer.finish()
         try checkpoint()
         let isShared = ((try? file?.status().links) ?? 2) != 1
         let lost = damaged.heldBytes
@@ -41,7 +41,7 @@ extension Transfer {
             isShared ? [] : damaged.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: isShared ? nil : blob)
-        readable.confirm(givesUp: true)
+        writer.read { $0.confirm(givesUp: true) }
         damage = .blockDamaged(first.range)
         return damage
     }

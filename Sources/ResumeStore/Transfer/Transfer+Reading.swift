@@ -5,7 +5,7 @@ import ResumeHTTP
 extension Transfer {
     /// The ranges of stored bytes, as offsets in the delivered file, in order and disjoint.
     public var heldRanges: [Range<Int64>] {
-        readable.status.isClosed ? [] : parts.disjoint.extents
+        writer.isClosed ? [] : parts.disjoint.extents
     }
 
     /// Reads bytes that are already stored; makes no request.
@@ -27,9 +27,9 @@ extension Transfer {
 
     /// Implements ``read(_:)``.
     func read(_ range: Range<Int64>, evenIfWithheld: Bool) async throws -> [UInt8] {
-        let epoch = readable.status.epoch
-        let readable = readable
-        switch try await Blocking.run({ try readable.read(range, in: epoch, evenIfWithheld: evenIfWithheld) }) {
+        let epoch = writer.view.epoch
+        let writer = writer
+        switch try await Blocking.run({ try writer.read(range, in: epoch, evenIfWithheld: evenIfWithheld) }) {
         case .bytes(let bytes): return bytes
         case .givenUp: throw StoreError.notHeld(range)
         case .damaged(let block): throw StoreError(.heldBytesDiffer, Reason.blockDamaged(block.range).text)
@@ -65,28 +65,14 @@ extension Transfer {
     }
 }
 
-/// The state of a transfer as seen by a reader that follows it.
-package struct HeldView: Sendable, Hashable {
-    /// A number that changes whenever readable bytes are discarded.
-    package var epoch: Int
-    /// The number of bytes that can be read, from offset 0.
-    package var held: Int64
-    /// The number of requested bytes; nil if it is not known yet.
-    package var totalLength: Int64?
-}
-
 /// Reading from other threads.
 extension Transfer {
     /// The bytes that can be read now.
-    package nonisolated var heldView: HeldView {
-        // Read the epoch first, so that bytes of a later epoch are not attributed to this one.
-        let status = readable.status
-        return HeldView(epoch: status.epoch, held: readable.readableEnd, totalLength: status.totalLength)
-    }
+    package nonisolated var heldView: HeldView { writer.view }
 
     /// Calls a closure, on any thread, whenever more bytes may be readable; it must return at once.
     package nonisolated func onHeldChange(_ call: @escaping @Sendable () -> Void) {
-        readable.onChange(call)
+        writer.onChange(call)
     }
 
     /// Reads a range of a view and blocks until it is read.
@@ -94,12 +80,12 @@ extension Transfer {
     /// - Returns: The bytes; nil if some of them have been discarded since, or must be fetched again.
     /// - Throws: ``StoreError``
     package nonisolated func readNow(_ range: Range<Int64>, in epoch: Int) throws -> [UInt8]? {
-        guard case .bytes(let bytes) = try readable.read(range, in: epoch) else { return nil }
+        guard case .bytes(let bytes) = try writer.read(range, in: epoch) else { return nil }
         return bytes
     }
 
     /// Returns the bytes of a view for immediate reading; nil if some have been discarded since.
     package nonisolated func heldBytes(in epoch: Int) -> HeldBytes? {
-        readable.blob(in: epoch).map { HeldBytes(blob: $0) }
+        writer.blob(in: epoch).map { HeldBytes(blob: $0) }
     }
 }

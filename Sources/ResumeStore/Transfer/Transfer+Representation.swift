@@ -18,7 +18,7 @@ extension Transfer {
         caller.standing = .same
         caller.proved = nil
         // Whatever was withheld is not in this blob.
-        readable.grant()
+        writer.grant()
         try await grantAccess()
     }
 
@@ -47,7 +47,7 @@ extension Transfer {
             try await takeOwnVariant()
             return try await note(reason)
         }
-        try? await sync.finish()
+        try? await writer.finish()
         let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
         try disk?.removeBlobs(Array(blobs))
@@ -99,7 +99,7 @@ extension Transfer {
         }
         // What is passed on is compared with the whole file.
         guard !passesOn, length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
-        try? await sync.finish()
+        try? await writer.finish()
         let end = max(length, held)
         do {
             try await reduce(.damaged, reason, lost: end - length) { $0.removing(length..<end) }
@@ -128,8 +128,7 @@ extension Transfer {
         let extents = entry.chunks.disjoint.extents
         let givesUp = givesUp || !before.allSatisfy { old in extents.contains { $0.contains(old) } }
         main.restart()
-        sync.reset(to: entry, blob: blob, keepsLedger: false)
-        readable.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
+        writer.begin(with: blob, of: entry, givesUp: givesUp)
     }
 
     /// Records the destination, for `list` and for a delivery after a crash.
@@ -189,7 +188,7 @@ extension Transfer {
         committed: KillPoint = .startedOver, filling fill: (OpenFile) throws -> [Block] = { _ in [] }
     ) async throws {
         // Nothing of the old representation may be committed after this.
-        try? await sync.finish()
+        try? await writer.finish()
         let store = try store
         let old = entry
         let shared = key

@@ -8,7 +8,7 @@ import Synchronization
 /// The first stream is that of ``receive(_:to:)``, which continues as ``main``; ``endBody(_:)`` ends all of them.
 extension Transfer {
     /// The parts with their received bytes, recorded or not.
-    var parts: [PartLedger] { sync.ledger.withLock(\.parts) }
+    var parts: [PartLedger] { writer.withLedger(\.parts) }
 
     /// The number of stored bytes from offset 0, whichever stream received them.
     package var contiguousLength: Int64 { parts.disjoint.contiguousEnd }
@@ -46,15 +46,15 @@ extension Transfer {
             KillPoint.reached(.segmentOpened)
         }
         let isNew = before == nil
-        let now = sync.clock.now()
-        sync.ledger.withLock { ledger in
+        let now = writer.clock.now()
+        writer.withLedger { ledger in
             if isNew {
                 if adjoining > 0 { ledger.follow(upTo: start) }
                 ledger.insert(PartLedger(part, received: start, durable: start, at: now))
             }
             ledger.commit(.often)
         }
-        let segment = PartStream(part.offset, sync, readable)
+        let segment = PartStream(part.offset, writer)
         try segment.begin(comparing(continuation), of: blob, upTo: nil)
         let split = [running].compactMap(\.self).filter { $0.end > start }
         for other in coming + split

@@ -27,9 +27,7 @@ public actor Transfer {
     package nonisolated let main: PartStream
     /// Additional parallel streams.
     var segments: [PartStream] = []
-    nonisolated let sync: BlobSync
-    /// The part of the blob that can be read during the transfer.
-    nonisolated let readable: ReadableBlob
+    nonisolated let writer: BlobWriter
     /// Verifies bytes that were stored before; nil if that is finished or there were none.
     var heldCheck: HeldCheck?
     var bodies = BodyCount()
@@ -62,17 +60,16 @@ public actor Transfer {
         state = .open(hold)
         self.entry = entry
         self.blob = blob
-        sync = BlobSync(store: disk, entry: entry, blob: blob)
-        readable = ReadableBlob(
-            blob, sync, totalLength: entry.totalBytes, unread: unread,
+        writer = BlobWriter(
+            entry, blob, in: disk, unread: unread,
             isWithheld: access != .granted || entry.chunks.contains { $0.mark != nil && $0.length > 0 })
-        main = PartStream(nil, sync, readable)
+        main = PartStream(nil, writer)
         executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
     }
 
     deinit {
         if state.isOpen { Self.giveBack(entry, blob, length: held, to: home) }
-        disk?.room.end(sync)
+        disk?.room.end(writer)
     }
 
     /// Whether another task or process waits for this download.
@@ -147,7 +144,7 @@ public actor Transfer {
                 try await learn(digestOf: continuation.representation)
                 try beginBody(continuation, of: response)
                 // The server sends these bytes to this caller too.
-                readable.grant()
+                writer.grant()
             }
             try await disk?.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
         case .startOver(let representation, let reason):
@@ -178,7 +175,7 @@ public actor Transfer {
             let id = entry.id
             try disk?.writeNow { connection in try connection.stopGrowing(id: id) }
             entry.grows = false
-            sync.ledger.withLock { $0.commit(.often) }
+            writer.withLedger { $0.commit(.often) }
         }
         try main.begin(
             continuation, of: blob, upTo: entry.representation?.completeLength, awaitsDigest: awaitsDigest)

@@ -1,0 +1,61 @@
+import ResumeFiles
+import Synchronization
+
+/// Reads a blob, on any thread, while it is being written.
+extension BlobWriter {
+    /// Changes what may be read, and reports it.
+    func read(_ change: (inout BlobReading) -> Void) {
+        // A file is closed after the lock is given up.
+        _ = state.withLock { state in
+            let old = state.reading
+            change(&state.reading)
+            return old
+        }
+        changed()
+    }
+
+    /// Forbids reading until it is allowed again.
+    func withhold() { read { $0.isWithheld = true } }
+
+    /// Allows reading.
+    func grant() { read { $0.isWithheld = false } }
+
+    /// Calls a closure whenever more bytes may be readable; it must return at once.
+    func onChange(_ call: @escaping @Sendable () -> Void) { read { $0.onChange = call } }
+
+    /// Reports that more bytes may be writer.
+    func changed() { state.withLock(\.reading.onChange)?() }
+
+    /// Whether reading has ended, or is not allowed.
+    var isClosed: Bool { state.withLock { $0.reading.isClosed || $0.reading.isWithheld } }
+
+    /// The bytes that can be read.
+    var view: HeldView {
+        state.withLock { state in
+            let reading = state.reading
+            return HeldView(
+                epoch: reading.epoch, held: reading.isWithheld ? 0 : state.ledger.readableEnd,
+                totalLength: reading.isWithheld ? nil : reading.totalLength)
+        }
+    }
+
+    /// Returns the blob if the epoch is still the same.
+    func blob(in epoch: Int) -> (any BodyStorage)? { state.withLock { $0.reading.blob(in: epoch) } }
+
+    /// Reads a stored range; blocks, and compares bytes that were stored before the transfer with their checksums
+    /// first.
+    ///
+    /// - Throws: ``StoreError``
+    func read(_ range: Range<Int64>, in epoch: Int, evenIfWithheld: Bool = false) throws -> BlobReading.Outcome {
+        let (found, unread) = state.withLock {
+            ($0.reading.blob(in: epoch, evenIfWithheld: evenIfWithheld), $0.reading.unread)
+        }
+        guard let blob = found else { return .givenUp }
+        let blocks = unread.filter { $0.range.overlaps(range) }
+        let damaged = try StoreError.wrapping { try (blob as? OpenFile)?.damaged(among: blocks).first }
+        if let damaged { return .damaged(damaged) }
+        if !blocks.isEmpty { state.withLock { $0.reading.unread.removeAll { blocks.contains($0) } } }
+        let bytes = try blob.bytes(in: range)
+        return state.withLock { $0.reading.epoch == epoch } ? .bytes(bytes) : .givenUp
+    }
+}

@@ -1,0 +1,174 @@
+import ResumeFiles
+import ResumeSQLite
+import Synchronization
+
+/// What the streams into one blob share: the accounts of its parts, its flushes to disk, and what may be read of it.
+final class BlobWriter: Sendable {
+    /// The blob that is flushed.
+    struct Subject: Sendable {
+        let id: Int64
+        let generation: Int64
+        let blob: OpenFile
+        let name: BlobName
+
+        init?(_ entry: Entry, blob: (any BodyStorage)?) {
+            guard let blob = blob as? OpenFile, let name = entry.blobName else { return nil }
+            id = entry.id
+            generation = entry.generation
+            self.blob = blob
+            self.name = name
+        }
+    }
+
+    enum Phase: Sendable {
+        case idle
+        /// Waiting until a flush of a small amount of data is due.
+        case waiting(Task<Void, Never>)
+        case flushing(Task<Void, any Error>)
+    }
+
+    struct Flushing: Sendable {
+        let subject: Subject?
+        /// The start of the last flush, by the store's clock.
+        var lastStart: Duration
+        var phase = Phase.idle
+        var failure: StoreError?
+    }
+
+    struct State: Sendable {
+        var ledger: BlobLedger
+        var flushing: Flushing
+        var reading: BlobReading
+    }
+
+    /// The store; nil for one in memory, which has neither rows nor files.
+    let store: DownloadStore?
+    let state: OrderedMutex<State>
+    /// Held during a commit, so that the commits of a part are made in order.
+    private let committing = OrderedMutex(.commit, ())
+    let clock: StoreClock
+    /// The number of bytes that may be written before room is made for more.
+    let allowance: Atomic<Int64>
+    /// The most bytes that a power loss may cost.
+    let interval: Int64
+
+    init(_ entry: Entry, _ blob: (any BodyStorage)?, in store: DownloadStore?, unread: [Block], isWithheld: Bool) {
+        self.store = store
+        // Memory has limits of its own.
+        allowance = Atomic(store == nil ? .max : 0)
+        interval = store?.configuration.durableInterval ?? .max
+        clock = store?.configuration.clock ?? .continuous
+        let now = clock.now()
+        state = OrderedMutex(
+            .state,
+            State(
+                ledger: BlobLedger(entry, at: now, interval: interval),
+                flushing: Flushing(subject: Subject(entry, blob: blob), lastStart: now),
+                reading: BlobReading(
+                    blob, totalLength: entry.totalBytes, unread: unread, isWithheld: isWithheld)))
+    }
+
+    /// Calls a closure with the accounts of all parts.
+    func withLedger<Result: Sendable>(_ body: (inout BlobLedger) -> Result) -> Result {
+        state.withLock { body(&$0.ledger) }
+    }
+
+    /// Changes the account of a part; see ``BlobLedger/update(_:_:)``.
+    @discardableResult
+    func update<Result: Sendable>(_ offset: Int64?, _ change: (inout PartLedger) -> Result) -> Result? {
+        withLedger { $0.update(offset, change) }
+    }
+
+    /// Continues with a blob, or without one.
+    ///
+    /// - Parameters:
+    ///   - blob: The blob.
+    ///   - entry: The entry.
+    ///   - givesUp: Whether bytes that could be read are no longer valid.
+    func begin(with blob: (any BodyStorage)?, of entry: Entry, givesUp: Bool) {
+        let ledger = BlobLedger(entry, at: clock.now(), interval: interval)
+        reset(to: Subject(entry, blob: blob)) { state in
+            state.ledger = ledger
+            state.reading.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
+        }
+        changed()
+    }
+
+    /// Ends writing: the blob may have another writer from now on.
+    func release() { reset(to: nil) { _ in } }
+
+    private func reset(to subject: Subject?, _ change: (inout State) -> Void) {
+        let next = Flushing(subject: subject, lastStart: clock.now())
+        // A file is closed after the lock is given up.
+        let old = state.withLock { state in
+            let old = state
+            state.flushing = next
+            change(&state)
+            return old
+        }
+        if case .waiting(let task) = old.flushing.phase { task.cancel() }
+    }
+
+    /// Whether more bytes may follow before a flush has ended.
+    ///
+    /// - Returns: False if the disk is slower than the network, so that the caller must wait for a flush.
+    /// - Throws: The error of a flush in the background.
+    func keepsUp() throws(StoreError) -> Bool {
+        let (failure, atRisk) = state.withLock { ($0.flushing.failure, $0.ledger.atRisk) }
+        if let failure { throw failure }
+        return atRisk < interval
+    }
+
+    /// Records the bytes of a part that may be recorded; blocks.
+    ///
+    /// - Parameters:
+    ///   - part: The offset of the part; nil for the one that the main stream writes.
+    ///   - onlyIfDue: Whether to record nothing before a commit is due.
+    /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
+    func record(_ part: Int64?, onlyIfDue: Bool = false) throws {
+        do {
+            try committing.withLock { _ in
+                let now = clock.now()
+                let next = update(part) { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
+                guard let commit = next else { return }
+                KillPoint.reached(.bytesWritten)
+                let isCurrent = try store?.writeNow { connection in
+                    try connection.checkpoint(
+                        commit.row, received: commit.end - commit.row.offset, durable: 0, blocks: commit.blocks)
+                }
+                guard isCurrent == true else { throw StoreError.superseded }
+                KillPoint.reached(.checkpointCommitted)
+                update(part) { $0.wasRecorded(commit) }
+            }
+        } catch let error as StoreError where error.code == .superseded {
+            // A failed flush also changes the generation, and is the better explanation.
+            _ = try keepsUp()
+            throw error
+        }
+    }
+
+    /// Records the bytes of all parts; blocks.
+    func recordAll() throws {
+        for offset in withLedger({ $0.parts.map(\.offset) }) { try record(offset) }
+    }
+}
+
+/// The bytes that may be written before room is made for more.
+extension BlobWriter: Receiver {
+    var held: Int64 {
+        withLedger { $0.parts.reduce(0) { $0.addingSaturating($1.length) } }
+    }
+
+    /// Whether more bytes may be written before room is made for them.
+    var hasRoom: Bool { allowance.load(ordering: .relaxed) > 0 }
+
+    /// Permits more bytes to be written.
+    func allow(_ bytes: Int64) {
+        allowance.add(bytes, ordering: .relaxed)
+    }
+
+    /// Counts bytes that were written.
+    func spend(_ bytes: Int) {
+        allowance.subtract(Int64(bytes), ordering: .relaxed)
+    }
+}
