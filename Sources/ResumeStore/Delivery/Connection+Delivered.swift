@@ -168,10 +168,9 @@ extension Connection {
         }
         var named = file?.file
         named?.path = path
-        // The entry of a variant has the key of the row and a suffix.
-        let isOfKey = "key = substr(?, 1, length(key))"
-        if try update(isOfKey, named?.stored, key) { return }
-        try run("DELETE FROM queued WHERE id = ? AND list = 0 AND \(isOfKey)", row.id, key)
+        let name = Variant.withoutNumber(key)
+        if try update("key = ?", named?.stored, name) { return }
+        try run("DELETE FROM queued WHERE id = ? AND list = 0 AND key = ?", row.id, name)
     }
 
     private static let fulfilment = """
