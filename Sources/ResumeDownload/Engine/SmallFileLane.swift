@@ -62,7 +62,7 @@ struct SmallDownload {
         self.onEvent = onEvent
         clock = store.configuration.clock
         let request = sender.request
-        fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength, at: clock.now())
+        fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength)
     }
 
     /// Downloads and delivers the file, or hands over what has arrived.
@@ -143,8 +143,8 @@ struct SmallDownload {
     ///
     /// - Returns: Whether it is complete. If not, what was received is kept, and an error is thrown by the next read.
     private func receive(_ body: any ResponseBody, into file: SmallFile) async -> Bool {
-        let stop = Ticker.shared.every(.milliseconds(50)) { [fetch, clock] in
-            if fetch.isLate(at: clock.now()) { body.pause() }
+        let stop = Ticker.shared.every(.milliseconds(50)) { [clock] in
+            if file.body.isLate(at: clock.now()) { body.pause() }
         }
         defer { stop() }
         let hasMore = try? await withCancellation {

@@ -7,7 +7,7 @@ package import HTTPTypes
 package struct SmallFetch: Sendable {
     /// The greatest length of a file without a row, all of which may be lost with the process.
     package static let longest: Int64 = 1 << 20
-    /// How long it may take to receive it.
+    /// How long its body may take: what arrives in this time may be lost as well.
     package static let patience = Duration.milliseconds(250)
 
     /// A body that may be received without a row.
@@ -20,9 +20,12 @@ package struct SmallFetch: Sendable {
         package let digest: HTTPDigest?
         /// The digests that the whole body must have.
         package let digests: [HTTPDigest]
+        fileprivate let begin: Duration
+
+        /// Whether it has taken too long.
+        package func isLate(at now: Duration) -> Bool { now - begin >= SmallFetch.patience }
     }
 
-    private let begin: Duration
     private var policy: ResumePolicy
     private let limit: Int64
 
@@ -32,16 +35,11 @@ package struct SmallFetch: Sendable {
     ///   - url: The requested URL.
     ///   - policy: The conditions for resuming.
     ///   - maximum: The greatest length that the caller permits; nil for any.
-    ///   - now: The time.
-    package init(of url: DownloadURL, _ policy: ResumePolicy, maximum: Int64?, at now: Duration) {
+    package init(of url: DownloadURL, _ policy: ResumePolicy, maximum: Int64?) {
         self.policy = policy
-        begin = now
         self.policy.url = url
         limit = min(maximum ?? .max, Self.longest)
     }
-
-    /// Whether it has taken too long.
-    package func isLate(at now: Duration) -> Bool { now - begin >= Self.patience }
 
     /// Decides whether the body that follows a head needs no row.
     ///
@@ -49,7 +47,7 @@ package struct SmallFetch: Sendable {
     ///   - head: The head.
     ///   - sender: The URL that it came from; nil for the requested one.
     ///   - delivered: The file that was delivered earlier; nil if there is none.
-    ///   - now: The time.
+    ///   - now: When the head arrived.
     /// - Returns: The body; nil if the response is handed over.
     package func body(
         of head: HTTPResponse, from sender: DownloadURL?, unlike delivered: Representation? = nil, at now: Duration
@@ -57,7 +55,7 @@ package struct SmallFetch: Sendable {
         var context = AnswerContext(sender: sender, url: policy.url)
         context.delivered = delivered
         let nothing = HeldPartial(representation: nil, length: 0)
-        guard !isLate(at: now), head.status == .ok,
+        guard head.status == .ok,
             case .startOver(let representation, let reason) = Verdict(
                 for: head, to: .whole(reason: nil), held: nothing, policy: policy, in: context),
             representation.contentCoding == nil, let length = representation.completeLength,
@@ -66,6 +64,6 @@ package struct SmallFetch: Sendable {
         let digest = policy.digest ?? HTTPDigest(field: representation.reprDigest)
         return Body(
             representation: representation, reason: reason, length: length, digest: digest,
-            digests: [digest, HTTPDigest(contentDigestIn: head.headerFields)].compactMap(\.self))
+            digests: [digest, HTTPDigest(contentDigestIn: head.headerFields)].compactMap(\.self), begin: now)
     }
 }

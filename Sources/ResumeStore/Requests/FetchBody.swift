@@ -71,7 +71,7 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             store.takesSmallFiles(to: destination) ? try store.freeKey(name) : nil
         }
         guard let key else { return nil }
-        let fetch = SmallFetch(of: caller.url, caller.policy, maximum: limit, at: store.configuration.clock.now())
+        let fetch = SmallFetch(of: caller.url, caller.policy, maximum: limit)
         let response: Response
         do {
             response = try await send(Plan.whole(reason: nil).fields).begun
@@ -86,7 +86,7 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             try Task.checkCancellation()
             return nil
         }
-        guard await receive(response.body, into: file, of: fetch) else { return nil }
+        guard await receive(response.body, into: file) else { return nil }
         let answered = caller.answered(from: response.url, response.trust, store.identityKey)
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: caller.policy.digest)
         if let destination {
@@ -107,13 +107,14 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
     /// Receives a body, which begins again for the ordinary way.
     ///
     /// - Returns: Whether it is complete.
-    private func receive(_ body: FetchBody<Parts>, into file: SmallFile, of fetch: SmallFetch) async -> Bool {
+    private func receive(_ body: FetchBody<Parts>, into file: SmallFile) async -> Bool {
         var failure: (any Error)?
         do {
             while let part = try await body.next() {
                 let goesOn = await queue.perform { unsafe file.append(part.span.bytes) }
                 onProgress?(file.length, file.body.length)
-                guard goesOn, !fetch.isLate(at: store.configuration.clock.now()), file.length < file.body.length else {
+                guard goesOn, !file.body.isLate(at: store.configuration.clock.now()), file.length < file.body.length
+                else {
                     break
                 }
             }
