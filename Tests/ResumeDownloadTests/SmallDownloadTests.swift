@@ -52,11 +52,38 @@ struct SmallDownloadTests {
                 """
             _ = try await Shell.run("sqlite3", store, rows)
             _ = try await origin.get { request in
-                request.fulfils(7)
-                request.fulfils(8)
+                for id in 7...8 as ClosedRange<Int64> { request.fulfils(Self.job(id, request.storeKey)) }
             }
             try Self.expectWhole(origin)
             #expect(try await Shell.run("sqlite3", store, "SELECT id, state FROM queued") == "7|waiting\n8|waiting\n")
+        }
+    }
+
+    private static func job(_ id: Int64, _ key: String) -> Job {
+        Job(
+            id: id, key: key, url: "", destination: "/\(id)", state: .running, priority: 0, isExclusive: false,
+            position: 0, terms: nil)
+    }
+
+    @Test(
+        "A delivery fulfils its rows, whatever their key looks like",
+        arguments: ["a", "a#variant=2", "x\u{600}", "e\u{301}", "a\0b"], [0, 5])
+    func keys(key: String, list: Int) async throws {
+        try await Origin.with({ .file(.old, for: $0) }, clock: Self.stopped) { origin in
+            let store = origin.folder["store/store.sqlite"]
+            let stored = key == "e\u{301}" ? "\u{e9}" : key
+            let rows = """
+                INSERT INTO queue (id, name) VALUES (1, 'resumectl');
+                INSERT INTO queued (id, queue, key, url, destination, state, priority, forced, position, list) VALUES
+                    (7, 1, CAST(x'\(Hexadecimal.text(Array(stored.utf8)))' AS TEXT), '', '/7', 'running', 0, 0, 0, \(list));
+                """
+            _ = try await Shell.run("sqlite3", store, rows)
+            _ = try await origin.get { request in
+                request.key = key
+                request.fulfils(Self.job(7, stored))
+            }
+            let left = try await Shell.run("sqlite3", store, "SELECT id, ended, file IS NOT NULL FROM queued")
+            #expect(left == (list == 0 ? "" : "7|done|1\n"))
         }
     }
 
@@ -79,24 +106,35 @@ struct SmallDownloadTests {
     }
 
     @Test(
-        "A response that comes late, or whose body takes long, goes on with a row, and is requested once",
-        arguments: [0, 1, 60_000] as [Int64])
+        "A response whose body takes long goes on with a row, and is requested once", arguments: [1, 60_000] as [Int64])
     func slow(place: Int64) async throws {
         let goOn = Flag()
         let handler: Origin.Handler = { request in
-            if place == 0 { Thread.sleep(forTimeInterval: 0.4) }
-            return .file(.old, for: request, pausingAt: place, for: place == 0 ? nil : .wait(until: { goOn.isSet }))
+            .file(.old, for: request, pausingAt: place, for: .wait(until: { goOn.isSet }))
         }
         try await Origin.with(handler) { origin in
             async let result = origin.get()
-            if place > 0 {
-                // What has arrived survives the process while the server says nothing.
-                try await wait(for: "the row") { try await origin.store.entries().first?.receivedBytes == place }
-            }
+            // What has arrived survives the process while the server says nothing.
+            try await wait(for: "the row") { try await origin.store.entries().first?.receivedBytes == place }
             goOn.set()
             #expect(try await result.totalBytes == Resource.old.content.length)
             try Self.expectWhole(origin)
             #expect(try await Self.rows(origin) == 1)
+        }
+    }
+
+    @Test("A response that comes late needs no row")
+    func late() async throws {
+        let now = Atomic(0)
+        let clock = StoreClock(now: { .seconds(now.load(ordering: .relaxed)) }, sleep: Self.stopped.sleep)
+        let handler: Origin.Handler = { request in
+            now.store(60, ordering: .relaxed)
+            return .file(.old, for: request)
+        }
+        try await Origin.with(handler, clock: clock) { origin in
+            _ = try await origin.get()
+            try Self.expectWhole(origin)
+            #expect(try await Self.rows(origin) == 0)
         }
     }
 

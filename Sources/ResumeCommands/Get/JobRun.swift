@@ -93,7 +93,7 @@ final class JobRun: Sendable {
                     rates.limit(&request, job.id)
                     if let maxTime { request.retryPolicy.time = min(request.retryPolicy.time, maxTime) }
                     let delivered = await job.fileInPlace()
-                    request.fulfils(job.id, leaving: programs.rest, unless: delivered)
+                    request.fulfils(job, leaving: programs.rest, unless: delivered)
                     request.replacing = replacing
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }

@@ -57,7 +57,7 @@ extension DownloadQueue {
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
-        request.queuedRows = (delivery.row?.id).map { [QueuedRow(id: $0)] } ?? []
+        request.queuedRows = delivery.row.map { [QueuedRow($0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
         request.onPause = { [weak self] isPaused in

@@ -48,11 +48,11 @@ extension DownloadRequest {
     /// Makes this request the run of a job.
     ///
     /// - Parameters:
-    ///   - id: The job, which is done as soon as its file is delivered.
+    ///   - job: The job, which is done as soon as its file is delivered.
     ///   - rest: What is left to do then, as the failure of the job; nil if nothing is.
     ///   - file: The delivered file that is in place: the server is asked whether it has another one.
-    package mutating func fulfils(_ id: Int64, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
-        queuedRows.append(QueuedRow(id: id, rest: rest))
+    package mutating func fulfils(_ job: Job, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
+        queuedRows.append(QueuedRow(job, rest: rest))
         deliveredFile = file
     }
 }

@@ -153,14 +153,13 @@ extension Connection {
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
     /// named it, its path is recorded with it. If two processes were given the same ID, which takes file locks that do not
     /// work, the row is another download's, and stays.
-    borrowing func fulfil(_ row: QueuedRow, of key: String, with file: DeliveryText?, at path: String) throws {
+    borrowing func fulfil(_ row: QueuedRow, with file: DeliveryText?, at path: String) throws {
         let done = row.rest == nil ? Job.State.done.rawValue : nil
-        func update(_ condition: String, _ text: String?, _ value: String) throws -> Bool {
-            let sql = "\(Self.fulfilment) \(condition)"
-            return try run(sql, done, row.rest?.stored, text, row.id, value) > 0
-        }
+        let rest = row.rest?.stored
         // The text of a file that the server has named is another one, and few files have that.
-        if try update("destination = ?", file?.text, path) {
+        let isJob =
+            try run("\(Self.fulfilment) AND destination = ?", done, rest, file?.text, row.id, row.key, path) > 0
+        if isJob {
             // Most files are those of one job, which the index tells.
             let others = "SELECT 1 FROM queued WHERE destination = ? AND list <> 0 AND id <> ? LIMIT 1"
             if try integer(others, path, row.id) != nil { try cancelOthers(of: row, at: path) }
@@ -168,14 +167,13 @@ extension Connection {
         }
         var named = file?.file
         named?.path = path
-        let name = Variant.withoutNumber(key)
-        if try update("key = ?", named?.stored, name) { return }
-        try run("DELETE FROM queued WHERE id = ? AND list = 0 AND key = ?", row.id, name)
+        if try run(Self.fulfilment, done, rest, named?.stored, row.id, row.key) > 0 { return }
+        try run("DELETE FROM queued WHERE id = ? AND list = 0 AND key = ?", row.id, row.key)
     }
 
     private static let fulfilment = """
         \(unchecked) UPDATE queued SET state = 'failed', ended = ?, failure = ?, attempts = attempts + 1, file = ?
-        WHERE id = ? AND list <> 0 AND
+        WHERE id = ? AND list <> 0 AND key = ?
         """
 
     /// Cancels the jobs of earlier lists with the destination of a job.

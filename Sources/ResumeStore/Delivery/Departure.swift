@@ -4,8 +4,6 @@ import ResumeSQLite
 
 /// What is recorded of a download that leaves the store.
 struct Departure: Sendable {
-    /// The key of the entry.
-    let key: String
     /// The log events, including the start of the download if it had no row before.
     let events: [Event]
     /// The rows of queues that it fulfils.
@@ -43,7 +41,7 @@ extension Connection {
         for (departure, file) in departures {
             for row in departure.rows {
                 let file = departure.isProved ? file : nil
-                try fulfil(row, of: departure.key, with: file, at: departure.place)
+                try fulfil(row, with: file, at: departure.place)
             }
             if let file, departure.isRecorded {
                 try recordDelivery(of: file, at: departure.place, from: departure.url)
@@ -71,7 +69,6 @@ extension Departure {
         started: (at: Int64, reason: Reason)?, isProved: Bool = true, digest: HTTPDigest?,
         _ representation: Representation?, _ requester: Requester
     ) {
-        self.key = key
         place = destination?.path ?? "memory"
         let start = started.map { Event(key: key, at: $0.at, kind: .started, reason: $0.reason, bytes: 0) }
         let end = Event(

@@ -140,11 +140,13 @@ package struct JobListing: Sendable {
 package struct QueuedRow: Sendable {
     /// The row.
     package var id: Int64
+    /// The key that the row was read with.
+    package var key: String
     /// What a job still has to do after the delivery, as the failure of a run that does not get to it; nil if it is done.
     package var rest: Reason?
 
     /// Makes a row.
-    package init(id: Int64, rest: Reason? = nil) { (self.id, self.rest) = (id, rest) }
+    package init(_ job: Job, rest: Reason? = nil) { (id, key, self.rest) = (job.id, job.key, rest) }
 }
 
 extension JobTable {
