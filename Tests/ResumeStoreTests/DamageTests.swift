@@ -79,6 +79,26 @@ struct DamageTests {
         }
     }
 
+    @Test("Bytes of an earlier version that goes on are compared with their checksums before they are read")
+    func olderVersion() async throws {
+        try await DownloadStore.with { store, folder in
+            // Of so many bytes, the first ones are not compared when they are found.
+            let old = HonestServer(sampleBytes(9_000_000))
+            try await TransferTests.leave(8_000_000, of: old, in: store)
+            let blob = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
+            let new = HonestServer(sampleBytes(300_001, seed: 2), etag: "\"v2\"")
+            try await TransferTests.leave(100_000, of: new, in: store)
+            try Self.flip([100], in: blob)
+            let transfer = try await TransferTests.begin(store)
+            #expect(await transfer.partial.representation?.entityTag?.bytes == Array("\"v2\"".utf8))
+            #expect(try await transfer.goesBack(after: old.answer(HTTPFields()).0))
+            #expect(try await old.fill(transfer))
+            await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await transfer.read(0..<1000) }
+            #expect(try await transfer.read(7_000_000..<7_000_100) == Array(old.content[7_000_000..<7_000_100]))
+            try await transfer.close()
+        }
+    }
+
     @Test("A damaged first block is fetched alone too")
     func beginning() async throws {
         try await Self.withDamage(at: [0]) { store, folder in

@@ -87,6 +87,6 @@ extension Transfer {
         for index in entry.chunks.indices { entry.chunks[index].mark = nil }
         (blob as? MemoryBlob)?.owner = caller.identity
         writer.grant()
-        writer.read { $0.totalLength = entry.totalBytes }
+        writer.changeReading { $0.totalLength = entry.totalBytes }
     }
 }

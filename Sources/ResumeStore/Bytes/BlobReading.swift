@@ -42,9 +42,12 @@ struct BlobReading: Sendable {
     ///   - blob: The blob.
     ///   - totalLength: The number of requested bytes.
     ///   - givesUp: Whether bytes that could be read are no longer valid.
-    mutating func begin(with blob: (any BodyStorage)?, totalLength: Int64?, givesUp: Bool) {
+    ///   - blocks: The blocks of another blob that have not been compared with their checksums yet.
+    mutating func begin(
+        with blob: (any BodyStorage)?, totalLength: Int64?, givesUp: Bool, unread blocks: [Block] = []
+    ) {
         let isOther = self.blob !== blob
-        if isOther { unread = [] }
+        if isOther { unread = blocks }
         if isOther || givesUp { epoch &+= 1 }
         self.blob = blob
         self.totalLength = totalLength

@@ -46,7 +46,10 @@ extension BlobWriter {
                     // Record first, so that the checksums of all bytes are known if the flush fails and the process
                     // dies.
                     try await Blocking.run { try self.recordAll() }
-                    let flushes = withLedger { $0.beginFlush() }
+                    // If the blob was replaced, the ledger has the bytes of another one, which are not flushed here.
+                    let flushes = self.state.withLock { state in
+                        subject.isSame(as: state.flushing.subject) ? state.ledger.beginFlush() : []
+                    }
                     if !flushes.isEmpty { try await flush(subject, flushes) }
                 } catch {
                     // The next commit tries again; an immediate attempt would fail again.
@@ -71,7 +74,7 @@ extension BlobWriter {
 
     /// Flushes everything that is recorded, and records that it is durable.
     func synchronize() async throws {
-        let (subject, flushes) = begin()
+        let (subject, flushes) = beginFlush()
         if let subject, !flushes.isEmpty { try await flush(subject, flushes) }
     }
 
@@ -79,14 +82,14 @@ extension BlobWriter {
     ///
     /// - Returns: Whether the generation is still that of the entry.
     func synchronize(with change: @escaping @Sendable (borrowing Connection) throws -> Bool) async throws -> Bool {
-        let (subject, flushes) = begin()
+        let (subject, flushes) = beginFlush()
         if let subject, !flushes.isEmpty { try await synchronizeData(subject) }
         let isCurrent = try await store?.write(durability: .power) { connection in try change(connection) } ?? false
         if isCurrent { withLedger { $0.wasFlushed(flushes) } }
         return isCurrent
     }
 
-    private func begin() -> (Subject?, [PartLedger.Commit]) {
+    private func beginFlush() -> (Subject?, [PartLedger.Commit]) {
         state.withLock { ($0.flushing.subject, $0.ledger.beginFlush()) }
     }
 
@@ -130,8 +133,7 @@ extension BlobWriter {
     /// Changes the state unless the subject has been replaced by another blob.
     private func update(_ subject: Subject, _ change: (inout State) -> Void) {
         state.withLock { state in
-            guard let current = state.flushing.subject else { return }
-            if current.id == subject.id, current.generation == subject.generation { change(&state) }
+            if subject.isSame(as: state.flushing.subject) { change(&state) }
         }
     }
 }

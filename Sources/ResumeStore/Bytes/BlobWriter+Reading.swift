@@ -4,7 +4,7 @@ import Synchronization
 /// Reads a blob, on any thread, while it is being written.
 extension BlobWriter {
     /// Changes what may be read, and reports it.
-    func read(_ change: (inout BlobReading) -> Void) {
+    func changeReading(_ change: (inout BlobReading) -> Void) {
         // A file is closed after the lock is given up.
         _ = state.withLock { state in
             let old = state.reading
@@ -15,19 +15,19 @@ extension BlobWriter {
     }
 
     /// Forbids reading until it is allowed again.
-    func withhold() { read { $0.isWithheld = true } }
+    func withhold() { changeReading { $0.isWithheld = true } }
 
     /// Allows reading.
-    func grant() { read { $0.isWithheld = false } }
+    func grant() { changeReading { $0.isWithheld = false } }
 
     /// Calls a closure whenever more bytes may be readable; it must return at once.
-    func onChange(_ call: @escaping @Sendable () -> Void) { read { $0.onChange = call } }
+    func onChange(_ call: @escaping @Sendable () -> Void) { changeReading { $0.onChange = call } }
 
-    /// Reports that more bytes may be writer.
+    /// Reports that more bytes may be readable.
     func changed() { state.withLock(\.reading.onChange)?() }
 
     /// Whether reading has ended, or is not allowed.
-    var isClosed: Bool { state.withLock { $0.reading.isClosed || $0.reading.isWithheld } }
+    var refusesReading: Bool { state.withLock { $0.reading.isClosed || $0.reading.isWithheld } }
 
     /// The bytes that can be read.
     var view: HeldView {
@@ -54,8 +54,11 @@ extension BlobWriter {
         let blocks = unread.filter { $0.range.overlaps(range) }
         let damaged = try StoreError.wrapping { try (blob as? OpenFile)?.damaged(among: blocks).first }
         if let damaged { return .damaged(damaged) }
-        if !blocks.isEmpty { state.withLock { $0.reading.unread.removeAll { blocks.contains($0) } } }
         let bytes = try blob.bytes(in: range)
-        return state.withLock { $0.reading.epoch == epoch } ? .bytes(bytes) : .givenUp
+        return state.withLock { state in
+            guard state.reading.epoch == epoch else { return .givenUp }
+            if !blocks.isEmpty { state.reading.unread.removeAll { blocks.contains($0) } }
+            return .bytes(bytes)
+        }
     }
 }

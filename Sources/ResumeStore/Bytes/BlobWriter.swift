@@ -18,6 +18,11 @@ final class BlobWriter: Sendable {
             self.blob = blob
             self.name = name
         }
+
+        /// Whether both are the same bytes of the same row.
+        func isSame(as other: Self?) -> Bool {
+            id == other?.id && generation == other?.generation && blob === other?.blob
+        }
     }
 
     enum Phase: Sendable {
@@ -85,11 +90,12 @@ final class BlobWriter: Sendable {
     ///   - blob: The blob.
     ///   - entry: The entry.
     ///   - givesUp: Whether bytes that could be read are no longer valid.
-    func begin(with blob: (any BodyStorage)?, of entry: Entry, givesUp: Bool) {
+    ///   - unread: The blocks of another blob that must be compared with their checksums before they are read.
+    func begin(with blob: (any BodyStorage)?, of entry: Entry, givesUp: Bool, unread: [Block]) {
         let ledger = BlobLedger(entry, at: clock.now(), interval: interval)
         reset(to: Subject(entry, blob: blob)) { state in
             state.ledger = ledger
-            state.reading.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp)
+            state.reading.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp, unread: unread)
         }
         changed()
     }
@@ -98,10 +104,14 @@ final class BlobWriter: Sendable {
     func release() { reset(to: nil) { _ in } }
 
     private func reset(to subject: Subject?, _ change: (inout State) -> Void) {
-        let next = Flushing(subject: subject, lastStart: clock.now())
+        var next = Flushing(subject: subject, lastStart: clock.now())
         // A file is closed after the lock is given up.
         let old = state.withLock { state in
             let old = state
+            // It commits later, and is waited for by whoever closes the blob.
+            if case .flushing = old.flushing.phase, subject?.isSame(as: old.flushing.subject) == true {
+                next.phase = old.flushing.phase
+            }
             state.flushing = next
             change(&state)
             return old

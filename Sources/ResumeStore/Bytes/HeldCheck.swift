@@ -51,8 +51,9 @@ final class HeldCheck: Sendable {
     let damaged: Task<[Block], any Error>
     private let flag = CancellationFlag()
 
-    /// Starts reading.
-    init(of blob: OpenFile, blocks: [Block]) {
+    /// Starts reading; nil if there is nothing to compare.
+    init?(of blob: (any BodyStorage)?, blocks: [Block]) {
+        guard let blob = blob as? OpenFile, !blocks.isEmpty else { return nil }
         damaged = Task { [flag] in
             try await Blocking.run(later: true) {
                 try StoreError.wrapping { try blob.damaged(among: blocks) { flag.value } }

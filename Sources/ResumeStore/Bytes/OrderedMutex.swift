@@ -13,7 +13,7 @@ struct OrderedMutex<Value: ~Copyable>: ~Copyable, Sendable {
         case body
         /// Only to begin or end a task that commits later.
         case look
-        /// After all others, and never during a system call.
+        /// After all others, and never during I/O.
         case state
     }
 

@@ -69,7 +69,7 @@ extension Transfer {
     func learnLength(_ length: Int64) async throws {
         try await set("complete_length", to: length)
         entry.representation?.completeLength = length
-        writer.read { $0.totalLength = entry.totalBytes }
+        writer.changeReading { $0.totalLength = entry.totalBytes }
     }
 
     /// Performs the first half of ``receive(_:to:)``: discards nothing yet, so that the engine can still reject the

@@ -145,8 +145,7 @@ extension Transfer {
         caller.left = nil
         damage = recovered.damage
         bodies.forget()
-        begin(with: recovered.blob)
-        if let file, !recovered.unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: recovered.unread) }
+        begin(with: recovered.blob, unread: recovered.unread)
         return true
     }
 }

@@ -59,7 +59,7 @@ extension Transfer {
         disk?.room.end(writer)
         main.stop()
         // The next user of the entry may change the bytes.
-        if memory != nil { writer.read { $0.close() } }
+        if memory != nil { writer.changeReading { $0.close() } }
         Self.giveBack(entry, blob, length: held, to: home, goes: goes)
         state = .closed
         heldCheck = nil
@@ -74,7 +74,7 @@ extension Transfer {
     /// Used if the database is unavailable, since ``close()`` would only wait for it again.
     package func letGo() {
         guard state.isOpen else { return }
-        writer.read { $0.close() }
+        writer.changeReading { $0.close() }
         release()
     }
 
@@ -85,7 +85,7 @@ extension Transfer {
         guard state.isOpen else { return }
         defer { release() }
         state.close()
-        writer.read { $0.close() }
+        writer.changeReading { $0.close() }
         guard memory == nil else { return }
         // The checkpoint reports the errors of these syncs, unless they were reported before.
         try? await writer.finish()

@@ -29,7 +29,7 @@ extension Transfer {
         let damaged = try await check.damaged.value
         heldCheck = nil
         guard let first = damaged.first else {
-            writer.read { $0.confirm(givesUp: false) }
+            writer.changeReading { $0.confirm(givesUp: false) }
             return nil
         }
         try? await writer.finish()
@@ -41,7 +41,7 @@ extension Transfer {
             isShared ? [] : damaged.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: isShared ? nil : blob)
-        writer.read { $0.confirm(givesUp: true) }
+        writer.changeReading { $0.confirm(givesUp: true) }
         damage = .blockDamaged(first.range)
         return damage
     }

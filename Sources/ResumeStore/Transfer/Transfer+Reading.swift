@@ -5,7 +5,7 @@ import ResumeHTTP
 extension Transfer {
     /// The ranges of stored bytes, as offsets in the delivered file, in order and disjoint.
     public var heldRanges: [Range<Int64>] {
-        writer.isClosed ? [] : parts.disjoint.extents
+        writer.refusesReading ? [] : parts.disjoint.extents
     }
 
     /// Reads bytes that are already stored; makes no request.

@@ -116,9 +116,10 @@ extension Transfer {
     /// - Parameters:
     ///   - blob: The blob.
     ///   - givesUp: Whether bytes were discarded that the entry no longer shows.
-    func begin(with blob: (any BodyStorage)?, givesUp: Bool = false) {
+    ///   - unread: The blocks of another blob that must be compared with their checksums.
+    func begin(with blob: (any BodyStorage)?, givesUp: Bool = false, unread: [Block] = []) {
         if self.blob !== blob {
-            heldCheck = nil
+            heldCheck = HeldCheck(of: blob, blocks: unread)
             memory?.giveUp(entry.key)
         }
         self.blob = blob
@@ -128,7 +129,7 @@ extension Transfer {
         let extents = entry.chunks.disjoint.extents
         let givesUp = givesUp || !before.allSatisfy { old in extents.contains { $0.contains(old) } }
         main.restart()
-        writer.begin(with: blob, of: entry, givesUp: givesUp)
+        writer.begin(with: blob, of: entry, givesUp: givesUp, unread: unread)
     }
 
     /// Records the destination, for `list` and for a delivery after a crash.

@@ -53,7 +53,7 @@ public actor Transfer {
         self.caller = caller
         self.access = access
         self.damage = damage
-        if let file = blob as? OpenFile, !unread.isEmpty { heldCheck = HeldCheck(of: file, blocks: unread) }
+        heldCheck = HeldCheck(of: blob, blocks: unread)
         key = name
         self.home = home
         let disk: DownloadStore? = if case .disk(let store) = home { store } else { nil }
