@@ -112,10 +112,17 @@ struct SmallDownloadTests {
         let handler: Origin.Handler = { request in
             .file(.old, for: request, pausingAt: place, for: .wait(until: { goOn.isSet }))
         }
-        try await Origin.with(handler) { origin in
+        let isLate = Flag()
+        let clock = StoreClock(now: { isLate.isSet ? StoreClock.awake.now() : .zero }, sleep: StoreClock.awake.sleep)
+        try await Origin.with(handler, clock: clock) { origin in
             async let result = origin.get()
+            try await wait(for: "the bytes") { try Self.hasUnnamed(Int(place), in: origin.folder.path) }
+            #expect(try await origin.store.entries().isEmpty)
+            isLate.set()
             // What has arrived survives the process while the server says nothing.
-            try await wait(for: "the row") { try await origin.store.entries().first?.receivedBytes == place }
+            try await wait(for: "the row", within: .seconds(120)) {
+                try await origin.store.entries().first?.receivedBytes == place
+            }
             goOn.set()
             #expect(try await result.totalBytes == Resource.old.content.length)
             try Self.expectWhole(origin)

@@ -102,7 +102,7 @@ final class Enlister: Sendable {
     private func mentionRivals(in results: [Enlisted]) async throws {
         let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
         guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
-        for rival in try await run.store.rivals(of: first...last, in: run.table.list) {
+        for rival in try await run.table.rivals(of: first...last) {
             run.reporter.note(
                 "\(rival.destination): also the destination of the unfinished download of "
                     + "\(Redaction.key(rival.url)), which is given up when this one is done")

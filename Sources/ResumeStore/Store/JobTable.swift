@@ -153,6 +153,15 @@ package final class JobTable: Sendable {
     /// Whether a process runs a job.
     package func isRunning(_ id: Int64) -> Bool { (try? jobs.isLocked(id)) ?? true }
 
+    /// Returns the URLs of unfinished jobs of earlier lists whose destinations jobs of this list have now.
+    ///
+    /// - Parameter ids: The IDs of the jobs of this list.
+    /// - Returns: The destinations and the other URLs.
+    /// - Throws: ``StoreError``
+    package func rivals(of ids: ClosedRange<Int64>) async throws -> [(destination: String, url: String)] {
+        try await store.read { [queue, list] in try $0.rivals(of: ids, in: list, of: queue) }
+    }
+
     /// Records the state of jobs.
     ///
     /// - Parameters:
