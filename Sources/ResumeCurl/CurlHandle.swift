@@ -15,6 +15,8 @@ final class CurlHandle {
     var isCommon = false
     /// Whether libcurl reads the cookies of responses.
     var readsCookies = false
+    /// Whether a request had a field Host, to whose cookies libcurl adds those of later requests, even after a reset.
+    var hasHost = false
     /// An origin in whose URLs libcurl reads the same host and port as we do.
     var origin = ""
     /// The fields that the lines of the request were made of.
@@ -142,7 +144,10 @@ final class CurlHandle {
             set(CURLOPT_CAPATH, folder)
             set(CURLOPT_PROXY_CAPATH, folder)
         }
-        guard let own = settings.clientCertificate else { return }
+    }
+
+    /// Sets the certificate that this request presents.
+    func set(_ own: ClientCertificate) {
         set(CURLOPT_SSLCERT, own.file)
         set(CURLOPT_SSLKEY, own.keyFile ?? own.file)
         if let password = own.password { set(CURLOPT_KEYPASSWD, password) }

@@ -244,6 +244,6 @@ private final class NetworkTurns {
         unsafe _ = curl_multi_remove_handle(multi, reception.handle)
         reception.curl.end()
         // A failed handle keeps its buffer, so that its size cannot be set again.
-        if result == CURLE_OK, idle.count < 64 { idle.append(reception.curl) }
+        if result == CURLE_OK, !reception.curl.hasHost, idle.count < 64 { idle.append(reception.curl) }
     }
 }

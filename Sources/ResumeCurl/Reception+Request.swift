@@ -23,6 +23,7 @@ extension Reception {
             curl.set(CURLOPT_CUSTOMREQUEST, exchange.request.method.rawValue)
         }
         setRoute()
+        if exchange.presentsCertificate, let own = settings.clientCertificate { curl.set(own) }
         cookies = exchange.jar?.lines ?? []
         curl.set(cookies: exchange.jar == nil ? nil : cookies)
     }
@@ -76,9 +77,12 @@ extension Reception {
                 throw TransportError(
                     .invalidRequest, "the field Host is not the host of the URL, \(exchange.url.authority)")
             }
-            // Nothing is kept of a login, nor of another host, which libcurl keeps cookies for.
-            if Redirection.credentials.contains(field.name) || field.name.canonicalName == "host" {
+            // Nothing is kept of a login.
+            if Redirection.credentials.contains(field.name) {
                 curl.isCommon = false
+            }
+            if field.name.canonicalName == "host" {
+                curl.hasHost = true
             }
             if field.name == .authorization, setLogin(field.value) { continue }
             lines.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")

@@ -1,5 +1,6 @@
 import OriginServer
 import ResumeCommands
+import Synchronization
 import Testing
 
 /// `-b` and `--cookie-jar`.
@@ -35,6 +36,24 @@ struct CookieTests {
             try await cookies([], urls: ["/file.bin", "/other.bin"]) == [
                 nil, nil, "session=s1", nil, nil, "session=s1",
             ])
+    }
+
+    @Test("No cookie follows a redirect away from the host that a field names")
+    func otherHost() async throws {
+        let place = Mutex("")
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            guard request.path == "/away" else { return .file(Sample.resource, for: request) }
+            let fields = [("Location", place.withLock { $0 }), ("Set-Cookie", "session=s1; Path=/")]
+            return .status("302 Found", fields: fields)
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            place.withLock { $0 = server.url("/file.bin").replacing("127.0.0.1", with: "localhost") }
+            let outcome = await home.run(
+                "get", server.url("/away"), "-o", home["out"], "-H", "Host: secret.example", "-b", "user=u")
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            #expect(server.requests.map { $0.field("cookie") } == ["user=u", nil])
+            #expect(server.requests.map { $0.field("host") == "secret.example" } == [true, false])
+        }
     }
 
     @Test("Cookies of the command line are sent to the origin of the URL only")

@@ -166,6 +166,27 @@ struct CurlOptionTests {
         }
     }
 
+    @Test("A client's certificate is presented to the origin of the URL only")
+    func certificateElsewhere() async throws {
+        guard Nginx.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
+        let other = try TemporaryFolder()
+        let (own, ownTrusted) = try await TestCertificate(nil, usage: "clientAuth").make(in: other)
+        try home.write([1, 2, 3], to: "file.bin")
+        let nginx = try await Nginx(serving: home.path, certificate: server, clients: ownTrusted)
+        let place = nginx.secureURL("file.bin")
+        let away: @Sendable (OriginRequest) -> Response = { _ in .status("302 Found", fields: [("Location", place)]) }
+        try await OriginServer.withServer(handler: away) { origin async throws in
+            let options = ["-o", home["out"], "--retries", "0", "--cacert", trusted, "-E", own]
+            let outcome = await home.run(["get", origin.url()] + options)
+            #expect(outcome.status != .success, "\(outcome.errors)")
+            let direct = await home.run(["get", place] + options)
+            #expect(direct.status == .success, "\(direct.errors)")
+        }
+        await nginx.stop()
+    }
+
     @Test("Versions of TLS that old devices need have keys of their own; HTTP/3 needs a libcurl with it")
     func versions() async throws {
         let get = ["get", "https://127.0.0.1:9/f", "-o", home["out"], "--retries", "0"]

@@ -31,6 +31,23 @@ struct RedirectionTests {
         #expect(Redirection.withoutSecrets(fields, secret: [.referer]).isEmpty)
     }
 
+    @Test("Redirects are counted in a row: those of a later request at the same place begin anew")
+    func begunAgain() throws {
+        var redirection = try redirection("https://a.example/")
+        let away = response(302, ["Location: https://b.example/"])
+        for _ in 0..<Redirection.limit { #expect(try redirection.follow(away)) }
+        var again = redirection
+        again.beginAgain()
+        #expect(throws: Redirection.Problem.tooMany) { try redirection.follow(away) }
+        #expect(try again.follow(away) && !again.isAtFirstOrigin)
+    }
+
+    @Test("A field Host stays at the first origin")
+    func host() throws {
+        let fields = headerFields(["Host: a.example", "Accept: */*"])
+        #expect(Redirection.withoutSecrets(fields, secret: []).map(\.name.canonicalName) == ["accept"])
+    }
+
     @Test("H01: the five redirects are followed", arguments: [301, 302, 303, 307, 308])
     func followed(status: Int) throws {
         var redirection = try redirection("https://a.example/x/y?z")

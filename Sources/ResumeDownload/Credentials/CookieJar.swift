@@ -6,6 +6,8 @@ import Synchronization
 package final class CookieJar: Sendable {
     /// The jar of the download that the current task runs; nil outside of downloads.
     @TaskLocal package static var current: CookieJar?
+    /// Whether its request goes to the origin that the caller named, where a certificate of the caller is presented.
+    @TaskLocal package static var isAtCallersOrigin = true
 
     /// The maximum number of lines; servers choose how many they set.
     private static let most = 3_000

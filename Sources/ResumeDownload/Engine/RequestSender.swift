@@ -25,6 +25,7 @@ struct RequestSender {
         _ plan: Plan, method: HTTPRequest.Method = .get, by route: Route? = nil
     ) async throws -> Reply {
         var redirection = route?.redirection ?? Redirection(from: request.url)
+        redirection.beginAgain()
         var isPlain = route?.isPlain ?? false
         while true {
             isPlain = isPlain || redirection.url.scheme == "http"
@@ -40,7 +41,9 @@ struct RequestSender {
             let response: TransportResponse
             do {
                 response = try await CookieJar.$current.withValue(cookies) {
-                    try await transport.send(message, timeout: request.boundedStallTimeout)
+                    try await CookieJar.$isAtCallersOrigin.withValue(redirection.isAtFirstOrigin) {
+                        try await transport.send(message, timeout: request.boundedStallTimeout)
+                    }
                 }
             } catch let error as TransportError where error.code == .tls {
                 throw UntrustedOrigin(origin: redirection.url.origin, error: error)

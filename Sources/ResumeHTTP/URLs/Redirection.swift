@@ -31,6 +31,9 @@ package struct Redirection: Sendable {
         self.url = url
     }
 
+    /// Begins another request at the same place, whose redirects are counted anew.
+    package mutating func beginAgain() { followed = 0 }
+
     /// Marks the current origin as one that must not receive the caller's secrets.
     package mutating func leaveOrigin() {
         isAtFirstOrigin = false
@@ -68,9 +71,9 @@ package struct Redirection: Sendable {
         isAtFirstOrigin ? fields : Self.withoutSecrets(fields, secret: secret)
     }
 
-    /// Returns the fields that may be sent to any origin.
+    /// Returns the fields that may be sent to any origin: no secret, and no name of a host.
     package static func withoutSecrets(_ fields: HTTPFields, secret: Set<HTTPField.Name>) -> HTTPFields {
-        HTTPFields(fields.filter { !isSecret($0, among: secret) })
+        HTTPFields(fields.filter { !isSecret($0, among: secret) && $0.name.canonicalName != "host" })
     }
 
     /// Whether a field must neither be stored nor sent to other origins.
