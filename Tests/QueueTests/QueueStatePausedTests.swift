@@ -21,4 +21,22 @@ struct QueueStatePausedTests {
         let next = state.pauses(first, run: run, false)
         #expect(next == [])
     }
+
+    @Test("A run that waits for a place gets the next one, before items that have not begun")
+    func next() throws {
+        var state = QueueState(order: .firstInFirstOut, maximumRunning: 1)
+        _ = state.add(["a", "b", "c", "d"].map { QueueState.Addition($0, to: $0) })
+        let first = try #require(state.items["a"]?.run?.number)
+        _ = state.pauses("a", run: first, true)
+        #expect(state.running == ["a", "b"])
+        #expect(state.pauses("a", run: first, false) == nil)
+        let second = try #require(state.items["b"]?.run?.number)
+        let started = state.ended("b", run: second, .delivered)
+        #expect(!started.contains { if case .start = $0 { true } else { false } })
+        #expect(state.pauses("a", run: first, false) == [])
+        #expect(state.running == ["a"])
+        // Its place is free again for the others while it waits.
+        #expect(state.pauses("a", run: first, true)?.count == 1)
+        #expect(state.running == ["a", "c"])
+    }
 }

@@ -38,6 +38,14 @@ struct EvictionRuleTests {
         #expect(copy.deficit == 1 << 30)
     }
 
+    @Test("A dozen processes that take at the same time what a binding limit leaves do not pass it")
+    func shared() {
+        for left in [Int64(10) << 20, 1 << 30, 1 << 40] {
+            let decision = SpaceDecision(.staleWithinLimit, left: left, free: .max, rest: .max, wanted: .max)
+            #expect(decision.allowed > 0 && decision.allowed <= left / 12)
+        }
+    }
+
     @Test("Only a binding limit refuses; the disk always does")
     func refusals() {
         let over = SpaceDecision(.stale, left: -99_000, free: 1 << 30, rest: 50_000)

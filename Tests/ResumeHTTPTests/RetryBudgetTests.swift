@@ -41,6 +41,19 @@ struct RetryBudgetTests {
         #expect(broken.allSatisfy { $0.allSatisfy { (0...86_400).contains($0) } }, "\(broken)")
     }
 
+    @Test("Time in which a download has no place to try again is no time of failures")
+    func leftOut() {
+        for leavesOut in [true, false] {
+            var budget = RetryBudget(RetryPolicy(retries: 1))
+            let failed = { (now: Duration) in
+                budget.failed(received: 0, at: RetryBudget.Moment(now: now, originWorks: true, jitter: 0))
+            }
+            #expect(failed(.zero) != .giveUp)
+            if leavesOut { budget.leaveOut(.seconds(3600)) }
+            #expect((failed(.seconds(3601)) == .giveUp) == !leavesOut)
+        }
+    }
+
     @Test("No wait exceeds the maximum, however many there were")
     func longest() {
         let waits = waits(

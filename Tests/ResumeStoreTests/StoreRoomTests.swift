@@ -163,6 +163,21 @@ struct StoreRoomTests {
         }
     }
 
+    @Test("A download that waits to try again leaves its room to one that has its place")
+    func leaving() async throws {
+        try await Self.withStore(.staleWithinLimit, limit: 3_000_000) { store, _ in
+            let first = try await Self.open("first", in: store)
+            try await Self.announce(2_000_000, to: first)
+            try await first.write(sampleBytes(1_000_000))
+            _ = try await first.endBody(.cut)
+            await first.leaveRoom()
+            let other = try await Self.open("other", in: store)
+            try await Self.announce(1_500_000, to: other)
+            try await other.close()
+            try await first.close()
+        }
+    }
+
     @Test("A binding limit holds while a body without a length grows, and what was received is kept")
     func growth() async throws {
         try await Self.withStore(.staleWithinLimit, limit: 8_000_000) { store, _ in

@@ -72,7 +72,8 @@ package struct SpaceDecision: Sendable {
 
     /// The bytes that may be written next, of which there is at least one unless they are refused.
     package var allowed: Int64 {
-        let room = max(min(room.disk, room.limit), 0)
-        return min(wanted, max(room / 4, min(room, Self.longestPart / 4)))
+        // What others have not recorded yet is unknown; so few that a dozen processes together do not pass the limit.
+        let part = isBinding ? min(room.disk / 4, room.limit / 32) : room.disk / 4
+        return min(wanted, max(part, min(max(min(room.disk, room.limit), 0), Self.longestPart / 4)))
     }
 }

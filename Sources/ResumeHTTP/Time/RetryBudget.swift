@@ -93,6 +93,11 @@ package struct RetryBudget: Sendable {
             max(received > Self.enough ? min(delay, Self.pause) : delay, Self.lengthened(asked, moment.jitter)))
     }
 
+    /// Leaves out a time in which the download could not try again.
+    package mutating func leaveOut(_ time: Duration) {
+        failingSince = failingSince.map { $0 + max(time, .zero) }
+    }
+
     /// Adds a random part of up to a tenth to a delay that the server requested.
     package static func lengthened(_ asked: Duration, _ jitter: Double) -> Duration {
         asked + min(asked * (jitter / 10), longestAddition)

@@ -10,7 +10,7 @@ extension RequestLoop {
     }
 
     /// Waits until a request may be sent.
-    func takeTurn() async throws -> Turn {
+    mutating func takeTurn() async throws -> Turn {
         while true {
             let origin = await client.transfer.origin
             if let turn = client.answered {
@@ -23,20 +23,14 @@ extension RequestLoop {
             case .closed(let time): try await wait(for: origin, until: time)
             case .full:
                 client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))
-                try await client.pausing {
-                    try await look { origins.with(origin) { $0.isOpen } }
-                }
+                let (clock, origins) = (clock, origins)
+                try await pausing(until: now) { try await clock.look { origins.with(origin) { $0.isOpen } } }
             }
         }
     }
 
-    /// Looks again and again until other downloads have changed what is known of an origin.
-    private func look(until isReached: () -> Bool) async throws {
-        while !isReached() { try await clock.sleep(clock.now() + .milliseconds(50)) }
-    }
-
     /// Waits as long as an origin asks for, unless that is too long.
-    func wait(for origin: String, until time: Duration) async throws {
+    mutating func wait(for origin: String, until time: Duration) async throws {
         let now = clock.now()
         let url = await client.transfer.caller.url.redacted
         let failure = ResponseFailure(.waitRequested(origin), afterSeconds: max((time - now).components.seconds, 1))
@@ -49,9 +43,19 @@ extension RequestLoop {
     }
 
     /// Waits; the download gives its place to others if that takes long.
-    func pause(until time: Duration) async throws {
+    mutating func pause(until time: Duration) async throws {
         guard time - clock.now() >= .seconds(1) else { return try await clock.sleep(time) }
-        try await client.pausing { try await clock.sleep(time) }
+        let clock = clock
+        try await pausing(until: time) { try await clock.sleep(time) }
+    }
+
+    /// Waits without a place among the running downloads, and without room for what is missing: whoever has the one may
+    /// wait for the other.
+    private mutating func pausing(until time: Duration, _ wait: () async throws -> Void) async throws {
+        await client.transfer.leaveRoom()
+        try await client.pausing(wait)
+        // What it waits for a place is no time of failures.
+        course.budget.leaveOut(clock.now() - time)
     }
 
     /// Whether a refusal, or a request without a response, may be due to the requests of other downloads.
@@ -69,12 +73,19 @@ extension RequestLoop {
         let origin = if let turn { turn.origin } else { await client.transfer.origin }
         let latest = clock.now() + .seconds(30)
         var isCrowded: Bool?
-        try await look {
+        try await clock.look {
             isCrowded = origins.with(origin) { $0.refuse(turn?.number) }
             return isCrowded != nil || clock.now() >= latest
         }
         guard isCrowded == true else { return false }
         timesYielded += 1
         return true
+    }
+}
+
+extension StoreClock {
+    /// Looks again and again until other downloads have changed what is known of an origin.
+    fileprivate func look(until isReached: () -> Bool) async throws {
+        while !isReached() { try await sleep(now() + .milliseconds(50)) }
     }
 }

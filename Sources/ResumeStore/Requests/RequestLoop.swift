@@ -14,7 +14,7 @@ package struct RequestLoop<Client: RequestClient> {
     package typealias Send = (inout Client, Plan) async throws -> FetchResponse<Client.Body>
 
     package var client: Client
-    private var course: RequestCourse
+    var course: RequestCourse
     /// The samples that were not compared yet when a request failed for now, and the number of bytes stored then.
     var samples: (course: SampleCourse, held: Int64)?
     /// The number of bytes that were stored when samples of them were compared last.

@@ -83,6 +83,9 @@ extension Entry.Chunk {
 }
 
 extension Transfer {
+    /// Lets others have the room for the missing bytes, until the next response.
+    package func leaveRoom() { disk?.room.end(writer) }
+
     /// Throws if a file does not fit the memory, the destination or the store, where it may have to wait for others.
     func requireRoom(for length: Int64?, replacing replaced: Int64) async throws {
         try memory?.requireRoom(for: length)

@@ -15,7 +15,8 @@ extension QueueState {
         // If the limit was lowered, the most recent starts are stopped.
         let active = running.filter { items[$0]?.run.map { !$0.isPaused && !$0.isStopping } ?? false }
         for surplus in active.dropFirst(maximumRunning).reversed() { stop(surplus) }
-        while places < maximumRunning, let next = line.takeNext() { start(next.key) }
+        let resuming = running.count { items[$0]?.run?.isResuming == true }
+        while places + resuming < maximumRunning, let next = line.takeNext() { start(next.key) }
         return takeActions()
     }
 
@@ -51,8 +52,14 @@ extension QueueState {
         guard let run = items[key]?.run, run.number == number, run.isPaused != isPaused else { return [] }
         let paused = running.count { items[$0]?.run?.isPaused == true }
         if isPaused, paused >= Self.mostPaused { return [] }
-        if !isPaused, !run.isStopping, places >= maximumRunning { return nil }
-        update(key) { $0.run?.isPaused = isPaused }
+        if !isPaused, !run.isStopping, places >= maximumRunning {
+            if !run.isResuming { update(key) { $0.run?.isResuming = true } }
+            return nil
+        }
+        update(key) {
+            $0.run?.isPaused = isPaused
+            $0.run?.isResuming = false
+        }
         return schedule()
     }
 

@@ -44,6 +44,8 @@ extension QueueState {
         /// Whether it waits to try again, or to be delivered with other small files; then it does not count towards
         /// ``QueueState/maximumRunning``.
         package var isPaused = false
+        /// Whether it waits for a place to go on, before items that have not begun.
+        package var isResuming = false
     }
 
     /// One download.
