@@ -4,6 +4,7 @@ import OriginServer
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -75,13 +76,18 @@ struct QueueSameFileTests {
     func second(_ second: Second) async throws {
         try await QueueBench.with { bench in
             let (first, gate) = try await Self.begun(bench)
-            let other = try await bench.ask("a", changing: second.change)
+            let ends = Mutex(0)
+            let onEvent: @Sendable (DownloadEvent) -> Void = { event in
+                if case .finished = event { ends.withLock { $0 += 1 } }
+            }
+            let other = try await bench.ask("a", onEvent: onEvent, changing: second.change)
             let isAnnounced = await bench.queue.hasAnnouncedWaiting(for: bench.key("a"))
             try await bench.queue.add([])
             gate.signal()
             #expect(try await first.value.totalBytes == MediaOrigin.length)
             let failure = await failure(of: other)
             #expect((failure as? DownloadError)?.code == second.code, "\(String(describing: failure))")
+            #expect(ends.withLock { $0 } == (second.code == nil ? 1 : 0), "the end is told once, with the result")
             #expect(bench.requests(for: "a").map { $0.byteRange?.first } == second.asked)
             #expect(try bench.isWhole("a"))
             // The row of a request that failed is removed after its caller was told.

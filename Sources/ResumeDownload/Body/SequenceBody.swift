@@ -69,7 +69,7 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
         } catch {
             mailbox.end(
                 with:
-                    error is TransportError || error is CancellationError
+                    error is TransportError || error is CancellationError && Task.isCancelled
                     ? error : TransportError(.connectionClosed, "the response ended early: \(error)"))
         }
         try? await Blocking.run { mailbox.drain() }

@@ -133,7 +133,7 @@ extension DownloadQueue {
     }
 
     /// Whether the current run no longer answers the latest request for its delivery.
-    private func isOutdated(_ key: String) -> Bool {
+    func isOutdated(_ key: String) -> Bool {
         guard let item = live[key], let begun = item.begun, let run = state.items[key]?.run,
             let delivery = item.deliveries[run.delivery], delivery.version != begun.version
         else { return false }

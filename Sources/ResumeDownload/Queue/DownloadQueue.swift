@@ -174,7 +174,8 @@ public actor DownloadQueue {
                 waiters[caller] = (addition.key, continuation)
                 take([(request, addition)])
                 if let delivery = number(of: addition) {
-                    live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
+                    live[addition.key]?.listeners.add(
+                        caller, to: delivery, waits: isOutdated(addition.key), onEvent)
                 }
             }
         } onCancel: {

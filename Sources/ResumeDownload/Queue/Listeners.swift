@@ -12,6 +12,8 @@ final class Listeners: Sendable {
 
     private struct State {
         var listeners: [QueueState.Caller: (delivery: Int, listener: DownloadEvent.Listener)] = [:]
+        /// Those that the present run does not answer.
+        var waiting: Set<QueueState.Caller> = []
         var progress: Progress
     }
 
@@ -21,8 +23,14 @@ final class Listeners: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    func add(_ caller: QueueState.Caller, to delivery: Int, _ listener: @escaping DownloadEvent.Listener) {
-        state.withLock { $0.listeners[caller] = (delivery, listener) }
+    /// Adds a listener; `waits` if the present run does not answer it.
+    func add(
+        _ caller: QueueState.Caller, to delivery: Int, waits: Bool, _ listener: @escaping DownloadEvent.Listener
+    ) {
+        state.withLock { state in
+            state.listeners[caller] = (delivery, listener)
+            if waits { state.waiting.insert(caller) }
+        }
     }
 
     func remove(_ caller: QueueState.Caller) {
@@ -31,7 +39,7 @@ final class Listeners: Sendable {
 
     /// Prepares for a new run.
     func begin() {
-        state.withLock { $0.progress.hasBegun = false }
+        state.withLock { ($0.progress.hasBegun, $0.waiting) = (false, []) }
     }
 
     /// Sets the received bytes to 0 because the partial data was removed.
@@ -40,12 +48,13 @@ final class Listeners: Sendable {
     }
 
     /// Sends an event to all listeners in the order in which they were added; the final event only to those of a
-    /// delivery.
+    /// delivery that it answers.
     func tell(_ event: DownloadEvent, of delivery: Int) {
         let callers = state.withLock { state in
             state.progress.note(event)
-            return state.listeners.filter { _, listener in
-                if case .finished = event { listener.delivery == delivery } else { true }
+            return state.listeners.filter { caller, listener in
+                guard case .finished = event else { return true }
+                return listener.delivery == delivery && !state.waiting.contains(caller)
             }.keys.sorted()
         }
         for caller in callers {

@@ -27,6 +27,8 @@ extension Transfer {
         try requireOpen()
         guard let check = heldCheck else { return nil }
         let damaged = try await check.damaged.value
+        // Other calls may have replaced the blob meanwhile.
+        guard heldCheck === check else { return try await damageOfHeld() }
         heldCheck = nil
         guard let first = damaged.first else {
             writer.changeReading { $0.confirm(givesUp: false) }
