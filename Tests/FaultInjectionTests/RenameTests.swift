@@ -38,6 +38,34 @@ struct RenameTests {
         }
     }
 
+    @Test(
+        "What the user has named to be replaced is replaced by resume if the delivery failed",
+        arguments: [1_500_000, 5000] as [Int64])
+    func permission(length: Int64) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["out"])
+            try Files.write([1], to: folder["out/mine"])
+            let served = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
+            try await OriginServer.withServer {
+                .file(served, for: $0)
+            } _: { server async throws in
+                let run = { (arguments: [String], rules: String) in
+                    let shim = try await FaultShim.environment(roots: [folder["out"]], rules: rules)
+                    let environment = Resumectl(folder: folder).environment.merging(["no_proxy": "127.0.0.1"]) { $1 }
+                    return try await Shell.outcome(
+                        Resumectl.path, arguments, environment: environment.merging(shim) { $1 })
+                }
+                let get = ["get", "-o", folder["out/mine"], "\(server.baseURL)/file"]
+                let failed = try await run(get, "rename:error=EPERM")
+                #expect(failed.status != 0, "\(failed.errors)")
+                #expect(try Files.bytes(folder["out/mine"]) == [1])
+                let again = try await run(["resume"], "")
+                #expect(again.status == 0, "\(again.errors)")
+                #expect(try Files.bytes(folder["out/mine"]) == served.content.bytes(in: served.content.all))
+            }
+        }
+    }
+
     private static let file = {
         var file = Resource(Content(length: 1_500_000, seed: 1), etag: "\"v1\"")
         file.extraFields = [("Content-Disposition", "attachment; filename=called")]

@@ -154,6 +154,23 @@ struct GetOptionsTests {
         }
     }
 
+    @Test("--max-size is a limit for files, not for pages that refuse one")
+    func largePage() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = { request in
+            let page = [UInt8](repeating: 32, count: 5000)
+            if request.path == "/none" { return .status("404 Not Found", body: page) }
+            return request.number == 1
+                ? .status("503 Unavailable", fields: [("Retry-After", "0")], body: page) : .status("200 OK", body: [1])
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", "-P", home.path, "--max-size", "1000"]
+            let outcome = await home.run(get + [server.url("/file")])
+            #expect(outcome.status == .success, "\(outcome.errors)")
+            let none = await home.run(get + [server.url("/none")])
+            #expect(none.errors.contains("404"), "\(none.errors)")
+        }
+    }
+
     @Test func key() async throws {
         try await home.leavePartial(options: ["--key", "image v1"])
         #expect(try await home.held("image v1") == Sample.cut)

@@ -558,4 +558,36 @@ struct NamesTests {
         #expect(await home.run("verify", home["c.bin"], "--checksums", home["sums"]).status != .success)
         #expect(!home.has("store"))
     }
+
+    @Test(
+        "A delivered file is ours, and is asked for without a date that proves nothing",
+        arguments: [
+            [("Last-Modified", "")],
+            [("Last-Modified", "Sun, 29 Nov 2026 10:00:00 GMT"), ("Date", "Sun, 29 Nov 2026 10:00:00 GMT")],
+        ])
+    func uselessDates(fields: [(String, String)]) async throws {
+        let content = Mutex("first")
+        let handler: @Sendable (OriginRequest) -> Response = { _ in
+            .status("200 OK", fields: fields, body: Array(content.withLock { $0 }.utf8))
+        }
+        try await OriginServer.withServer(handler: handler) { server async throws in
+            let get = ["get", server.url("/a.bin"), "-P", home.path]
+            #expect(await home.run(get).status == .success)
+            content.withLock { $0 = "second version" }
+            let again = await home.run(get)
+            #expect(again.status == .success, "\(again.errors)")
+            #expect(try home.bytes("a.bin") == Array("second version".utf8))
+            #expect(server.requests.allSatisfy { $0.field("if-modified-since") == nil })
+        }
+    }
+
+    @Test("A destination that is a folder does not stop the other downloads")
+    func folderInList() async throws {
+        try FileManager.default.createDirectory(atPath: home["a.bin/inside"], withIntermediateDirectories: true)
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let outcome = await home.run(["get", server.url("/a.bin"), server.url("/b.bin"), "-P", home.path])
+            #expect(outcome.status != .success && outcome.message.contains("it is a folder"), "\(outcome)")
+            #expect(home.has("b.bin") && home.has("a.bin/inside"))
+        }
+    }
 }

@@ -162,12 +162,13 @@ extension DownloadRun: RequestClient {
     func cancel(_ body: any ResponseBody) { body.cancel() }
 
     func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
-        // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
-        // read before the ranges.
-        if request.selection == nil { try requireAllowed(length: head.announcedLength) }
         var context = AnswerContext(sender: url)
         context.delivered = request.deliveredFile?.representation
-        return try await transfer.judge(head, to: plan, in: context)
+        let verdict = try await transfer.judge(head, to: plan, in: context)
+        // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
+        // read before the ranges.
+        if request.selection == nil, verdict.usesBody { try requireAllowed(length: head.announcedLength) }
+        return verdict
     }
 
     func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {

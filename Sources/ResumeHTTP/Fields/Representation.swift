@@ -49,7 +49,8 @@ package struct Representation: Sendable, Hashable {
     package init(fields: HTTPFields) {
         entityTag = fields.single(.eTag).flatMap { EntityTag($0) }
         // If the entity tag is not usable, the date must not be used either (RFC 9110, 13.1.5).
-        lastModified = entityTag == nil && fields.contains(.eTag) ? nil : fields.text(.lastModified)
+        let modified = entityTag == nil && fields.contains(.eTag) ? nil : fields.text(.lastModified)
+        lastModified = modified?.isEmpty == true ? nil : modified
         date = fields.text(.date)
         completeLength = Self.length(fields)
         contentType = fields.text(.contentType)
@@ -130,6 +131,9 @@ package struct Representation: Sendable, Hashable {
         else { return nil }
         return .lastModified(lastModified)
     }
+
+    /// The date for a later conditional request; nil if the file may have changed in the same second.
+    package var comparableDate: String? { validator == nil && date != nil ? nil : lastModified }
 
     /// Whether the entity tag contains a digest, as at servers that identify files by it.
     package func isTagged(with digest: HTTPDigest?) -> Bool {

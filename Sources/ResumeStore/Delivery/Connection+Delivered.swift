@@ -28,7 +28,8 @@ package struct DeliveryRecord: Sendable, Hashable {
     ///   - url: The URL without user info and signature.
     /// - Returns: The file as it was recorded; nil if there is none.
     package func own(_ now: FileStamp, at place: Destination, for url: String) -> DeliveredFile? {
-        let known = [file, url == self.url ? next : nil].lazy.compactMap { $0 }
+        let isSame = url == self.url
+        let known = [file?.isReplaceable == true && !isSame ? nil : file, isSame ? next : nil].lazy.compactMap { $0 }
         return known.first { now.isUnmodified(since: place.comparable($0.stamp, with: now)) }
     }
 }
@@ -47,12 +48,15 @@ extension Connection {
 
     /// Records a file before it gets its name, or before it is replaced.
     ///
-    /// What had the name before stays recorded, since the process may die in between.
+    /// What had the name before stays recorded, since the process may die in between, and so does what the user permits
+    /// to be replaced.
     borrowing func announceDelivery(of next: DeliveryText, at path: String, from url: String) throws {
         try run(
             """
             INSERT INTO delivered (path, seen, url, next) VALUES (?, ?, ?, ?)
-            ON CONFLICT (path) DO UPDATE SET url = excluded.url, next = excluded.next
+            ON CONFLICT (path) DO UPDATE SET
+                file = iif(CAST(next AS INTEGER) < 0 AND url = excluded.url, next, file),
+                url = excluded.url, next = excluded.next
             """, path, WallClock.milliseconds, url, next.text)
     }
 
@@ -133,9 +137,12 @@ extension Connection {
 extension Connection {
     /// Returns the URLs of unfinished jobs of earlier lists whose destinations those of a list have now.
     borrowing func rivals(
-        of ids: ClosedRange<Int64>, in list: Int64
+        of ids: ClosedRange<Int64>, in list: Int64, of queue: Int64
     ) throws -> [(destination: String, url: String)] {
-        try rows(
+        // Mostly nothing is left of earlier lists, which one step of an index tells.
+        let left = "SELECT 1 FROM queued WHERE queue = ? AND state <> 'failed' AND list < ? AND list > 0 LIMIT 1"
+        guard try integer(left, queue, list) != nil else { return [] }
+        return try rows(
             """
             SELECT new.destination, old.url FROM queued AS new JOIN queued AS old
                 ON old.destination = new.destination AND old.list < new.list AND old.list <> 0
@@ -199,19 +206,6 @@ extension DownloadStore {
         try await read { connection in try connection.delivered(at: path) }
     }
 
-    /// Returns the URLs of unfinished jobs of earlier lists whose destinations those of a list have now.
-    ///
-    /// - Parameters:
-    ///   - ids: The IDs of the jobs of the list.
-    ///   - list: The list.
-    /// - Returns: The destinations and the other URLs.
-    /// - Throws: ``StoreError``
-    package func rivals(
-        of ids: ClosedRange<Int64>, in list: Int64
-    ) async throws -> [(destination: String, url: String)] {
-        try await read { connection in try connection.rivals(of: ids, in: list) }
-    }
-
     /// Records what is known of a file in place.
     ///
     /// - Throws: ``StoreError``
@@ -226,7 +220,7 @@ extension DownloadStore {
     package func permitReplacing(_ names: [(path: String, url: String)]) async throws {
         let found = try await Blocking.run {
             names.compactMap { name in
-                (try? Destination(name.path))?.status.map { (name, DeliveryText(DeliveredFile(stamp: $0.stamp))) }
+                (try? Destination(name.path))?.status.map { (name, DeliveryText(DeliveredFile(replaceable: $0.stamp))) }
             }
         }
         guard !found.isEmpty else { return }

@@ -84,7 +84,7 @@ extension Departure {
             DeliveryText(
                 DeliveredFile(
                     stamp: status.stamp, entityTag: isProved ? representation?.entityTag?.bytes : nil,
-                    lastModified: isProved ? representation?.lastModified : nil,
+                    lastModified: isProved ? representation?.comparableDate : nil,
                     requester: isProved ? requester.code : nil, digest: digest,
                     checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: requester.resource))
         }

@@ -71,6 +71,7 @@ extension Transfer {
         let announce = { @Sendable (status: FileStatus, connection: borrowing Connection) in
             try departure.announce(departure.text(status), connection)
         }
+        let durability = durability
         var announced: FileStatus?
         if entry.state != .complete || entry.held.length != held {
             announced = try await seal(announcing: isShared || !destination.isRecorded ? nil : announce)
@@ -93,7 +94,7 @@ extension Transfer {
             else {
                 return
             }
-            try disk.writeNow { try announce(staged, $0) }
+            try disk.writeNow(durability: durability) { try announce(staged, $0) }
         }
         let staged: FileStatus?
         do {
@@ -116,6 +117,12 @@ extension Transfer {
         try leaveStore(departure, staged.map(departure.text), destination.status, isShared: isShared)
     }
 
+    /// What the record of a delivery must survive.
+    ///
+    /// If the system forgets it and not the removal of the blob, the whole file is fetched again, which is worth a sync
+    /// unless it is small.
+    private var durability: Connection.CommitDurability { held > SmallFetch.longest ? .power : .process }
+
     /// Removes the entry after its delivery, unless another task or process waits for it.
     ///
     /// - Parameters:
@@ -133,7 +140,7 @@ extension Transfer {
         let requester = requester(for: entry.representation)
         let isStillShared = isShared && isAwaited
         let file = departure.needsFile ? status().map { departure.text($0).since(staged) } : nil
-        let blobs = try store.writeNow { connection in
+        let blobs = try store.writeNow(durability: durability) { connection in
             try connection.record([(departure, file)])
             let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: store.folder)
             return try others + (isStillShared ? [] : connection.remove(entry))

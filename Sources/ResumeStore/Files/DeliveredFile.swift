@@ -30,6 +30,12 @@ extension DeliveredFile {
     /// A file that this program has not delivered, but that counts as its own from now on.
     package init(found stamp: FileStamp) { self.init(deliveredAt: 0, stamp: stamp) }
 
+    /// A file of the user that a download of the URL in its record may replace.
+    init(replaceable stamp: FileStamp) { self.init(deliveredAt: -1, stamp: stamp) }
+
+    /// Whether only that download may replace it.
+    var isReplaceable: Bool { deliveredAt < 0 }
+
     /// Whether it is still there as it was delivered.
     package func isInPlace(at path: String) -> Bool {
         guard let place = try? Destination(self.path ?? path), case .file(let now) = place.found else { return false }
@@ -107,7 +113,8 @@ extension DeliveredFile {
         // Bytes, since characters would take longer than the query.
         let text = Array(stored.utf8)
         let hasNumbers = text.split(separator: space, maxSplits: 3).dropFirst(2).first?.contains(slash) == true
-        let words = text.split(separator: space, maxSplits: hasNumbers ? 8 : 5)
+        // Earlier releases also recorded an empty last word.
+        let words = text.split(separator: space, maxSplits: hasNumbers ? 8 : 5, omittingEmptySubsequences: false)
         let number: (ArraySlice<UInt8>) -> Int64? = { Int64(String(decoding: $0, as: UTF8.self)) }
         guard words.count == (hasNumbers ? 9 : 6), let time = number(words[0]), let size = number(words[1]) else {
             return nil
@@ -122,7 +129,7 @@ extension DeliveredFile {
         deliveredAt = time
         requester = bytes(words[3])
         entityTag = bytes(words[4])
-        lastModified = last == "-" ? nil : last
+        lastModified = ["-", ""].contains(last) ? nil : last
         guard hasNumbers else { return }
         stamp.changed = numbers[1] == -1 ? nil : numbers[1]
         stamp.inode = numbers[2] == -1 ? nil : UInt64(bitPattern: numbers[2])
