@@ -45,7 +45,10 @@ extension Rebuild {
     func salvage() throws -> Salvaged {
         let own = try salvage(from: StoreFolder.databaseName)
         guard let other = try withNewFirstPage({ try salvage(from: $0) }) else { return own }
-        return own.isEmpty || other.provable > 0 && other.provable >= own.provable ? other : own
+        var best = own.isEmpty || other.provable > 0 && other.provable >= own.provable ? other : own
+        // The pages of later tables may have moved.
+        best.delivered = (own.delivered.count > other.delivered.count ? own : other).delivered
+        return best
     }
 
     private func salvage(from name: String) throws -> Salvaged {
@@ -79,9 +82,8 @@ extension Rebuild {
         let delivered = try readable { try connection.delivered(after: .min, since: .min, limit: .max) }
         salvaged.delivered = delivered?.compactMap(\.record) ?? []
         let queues = try readable { try connection.queues() } ?? []
-        let queuedColumns = try readable { try connection.queuedColumnsThere() }
         for queue in queues {
-            let requests = try readable { try connection.queued(in: queue.id, columns: queuedColumns) } ?? []
+            let requests = try readable { try connection.salvaged(of: queue.id) } ?? []
             // A queue without requests is created again when it is opened.
             if !requests.isEmpty { salvaged.queues.append((queue.name, requests)) }
         }

@@ -149,11 +149,7 @@ struct Rebuild {
             }
             for queue in salvaged.queues {
                 let id = try connection.queue(named: queue.name)
-                for var request in queue.requests {
-                    // A new number is assigned.
-                    request.id = 0
-                    _ = try connection.setQueued(request, in: id)
-                }
+                for request in queue.requests { try connection.restore(request, in: id) }
             }
             for (number, saved) in zip(Int64(1)..., entries) {
                 // New numbers, since manipulated ones could leave none for other entries.

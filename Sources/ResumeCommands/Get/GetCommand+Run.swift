@@ -15,16 +15,17 @@ extension GetCommand {
                 .usage, "--output - writes a file to standard output, which is a terminal; redirect it, or name a file")
         }
         try makeDirectory()
-        // The destinations of short lists are checked before the first connection is made.
+        // Before the first connection is made. One of several that cannot be written does not stop the others.
         for item in first.items where !writesToOutput {
             let request = list.request(for: item)
             do {
                 _ = try request.checkedDestination()
-            } catch {
+                break
+            } catch  where item.place == first.items.last?.place {
                 let failure = CommandFailure(error)
                 if messages.json { context.print(GetReporter.json(failure, error, of: request)) }
                 throw failure
-            }
+            } catch {}
         }
         // Before a job is recorded, which would fetch the whole file without it.
         if let from = files.from { try InputFile.requireReadable(from) }

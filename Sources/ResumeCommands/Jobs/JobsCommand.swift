@@ -129,15 +129,19 @@ extension EndingCommand {
             } else {
                 chosen = try await JobSelection(jobs.names).jobs(on: table, context)
             }
-            for job in chosen {
+            for var job in chosen {
                 let name = Redaction.key(job.url)
                 let place = "\(name) (\(Printable.escaped(job.destination)))"
-                if case .busy = try await table.claim([job.id], again: true).first {
+                let claim = try await table.claim([job.id], again: true).first
+                if case .busy = claim {
                     running += 1
                     context.say("resumectl: \(place): is running in another process; stop that process first")
                     continue
                 }
                 defer { table.release(job.id) }
+                // It may have ended, or begun again, since it was read.
+                guard case .taken(let now) = claim else { continue }
+                job.state = now.state
                 guard Self.end == nil || ![.done, Self.end].contains(job.state) else {
                     context.say("\(place): is \(job.state.rawValue), so there is nothing to do")
                     continue

@@ -2,9 +2,7 @@ import ResumeFiles
 
 /// The number of files, including sockets, that the process may have open at once.
 package enum OpenFileLimit {
-    /// The minimum for one download; with fewer, opening the store or a connection fails.
-    static let least = 64
-    /// How many of them must be free, since the parent process may have left files open.
+    /// How many must be free for one download; with fewer, opening the store or a connection fails.
     static let leastFree = 48
     #if canImport(Darwin)
     /// Darwin refuses more than this (`OPEN_MAX`), although it reports no limit.
@@ -25,16 +23,10 @@ package enum OpenFileLimit {
     ///
     /// - Throws: ``CommandFailure`` if there are not.
     static func requireEnough() throws {
-        guard allowed >= least else {
-            throw CommandFailure(
-                .io, "this process may open only \(allowed) files at a time; allow at least \(least) ('ulimit -n')")
-        }
         let free = available(atMost: leastFree)
         guard free >= leastFree else {
             throw CommandFailure(
-                .io,
-                "this process may open \(allowed) files at a time, and only \(free) of them are still free; "
-                    + "allow more ('ulimit -n')")
+                .io, "this process may open only \(free) more files; allow more ('ulimit -n')")
         }
     }
 

@@ -35,22 +35,43 @@ extension Connection {
         return job
     }
 
-    /// Returns the columns of a request, with NULL for those that a database of an older release does not have.
-    package borrowing func queuedColumnsThere() throws -> String { try existing(Self.queuedColumns, in: "queued") }
-
     /// Returns the requests of a queue in the order in which they run; unreadable rows are ignored.
-    package borrowing func queued(in queue: Int64, columns: String? = nil) throws -> [Job] {
+    package borrowing func queued(in queue: Int64) throws -> [Job] {
         try rows(
             """
-            SELECT \(columns ?? Self.queuedColumns) FROM queued WHERE queue = ?
+            SELECT \(Self.queuedColumns) FROM queued WHERE queue = ?
             ORDER BY priority DESC, state = 'running' DESC, position DESC, id
-            """, queue
-        ) { row in
-            // Only the jobs of a list are kept when they are over; in a queue, such a state was planted.
-            guard var job = Self.job(row), ![.done, .cancelled].contains(job.state) else { return nil }
-            job.failure = job.state == .failed ? job.failure ?? Reason(stored: "") : nil
+            """, queue, body: Self.request)
+    }
+
+    /// Returns a request of a program's queue.
+    private static func request(_ row: borrowing Row) -> Job? {
+        // Only the jobs of a list are kept when they are over; in a queue, such a state was planted.
+        guard var job = job(row), ![.done, .cancelled].contains(job.state) else { return nil }
+        job.failure = job.state == .failed ? job.failure ?? Reason(stored: "") : nil
+        return job
+    }
+
+    /// Returns the readable rows of a queue in a damaged database, which may be of an older release.
+    package borrowing func salvaged(of queue: Int64) throws -> [Job] {
+        let columns = try existing("\(Self.queuedColumns), ended", in: "queued")
+        return try rows("SELECT \(columns) FROM queued WHERE queue = ? ORDER BY id", queue) { row in
+            guard row.integer(11) ?? 0 != 0 else { return Self.request(row) }
+            var job = Self.job(row)
+            if let ended = row.text(13).flatMap(Job.State.init(rawValue:)) { job?.state = ended }
             return job
         }
+    }
+
+    /// Inserts such a row, with a new ID.
+    package borrowing func restore(_ job: Job, in queue: Int64) throws {
+        let isOver = !job.state.isLeft
+        let columns = "\(Self.queuedColumns), ended".replacing("id,", with: "queue,")
+        try run(
+            "INSERT OR IGNORE INTO queued (\(columns)) VALUES \(Self.placeholders(columns))", queue, job.key, job.url,
+            job.destination, (isOver ? .failed : job.state).rawValue, job.priority,
+            job.isExclusive, job.position, job.terms, job.failure?.stored, job.attempts, job.list, job.file?.stored,
+            isOver ? job.state.rawValue : nil)
     }
 
     /// Inserts or updates a request.
