@@ -15,7 +15,7 @@ final class CurlHandle {
     var isCommon = false
     /// Whether libcurl reads the cookies of responses.
     var readsCookies = false
-    /// Whether a request had a field Host, to whose cookies libcurl adds those of later requests, even after a reset.
+    /// Whether a request had a field Host: libcurl keeps cookies for that host, even after a reset.
     var hasHost = false
     /// An origin in whose URLs libcurl reads the same host and port as we do.
     var origin = ""

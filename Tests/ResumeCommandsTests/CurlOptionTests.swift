@@ -40,15 +40,21 @@ struct CurlOptionTests {
         }
     }
 
+    /// Starts a server that wants a certificate of the client; returns it, the authority that it has, and such a certificate.
+    private func serving(
+        _ folder: TemporaryFolder, _ other: TemporaryFolder
+    ) async throws -> (nginx: Nginx, trusted: String, own: String) {
+        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
+        let (own, ownTrusted) = try await TestCertificate(nil, usage: "clientAuth").make(in: other)
+        return (try await Nginx(serving: home.path, certificate: server, clients: ownTrusted), trusted, own)
+    }
+
     @Test("A server that wants a certificate of the client gets it, with a password or a key in another file")
     func clientCertificate() async throws {
         guard Nginx.isInstalled else { return }
-        let folder = try TemporaryFolder()
-        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
-        let other = try TemporaryFolder()
-        let (own, ownTrusted) = try await TestCertificate(nil, usage: "clientAuth").make(in: other)
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
         try home.write(Array(Sample.content.bytes(in: 0..<1000)), to: "file.bin")
-        let nginx = try await Nginx(serving: home.path, certificate: server, clients: ownTrusted)
+        let (nginx, trusted, own) = try await serving(folder, other)
         try await Shell.run(
             "openssl", "ec", "-aes128", "-passout", "pass:p:w", "-in", other["server.key"], "-out", home["locked.key"])
         try await Shell.run("sh", "-c", "cat '\(other["server.pem"])' '\(home["locked.key"])' > '\(home["a:b.pem"])'")
@@ -169,12 +175,9 @@ struct CurlOptionTests {
     @Test("A client's certificate is presented to the origin of the URL only")
     func certificateElsewhere() async throws {
         guard Nginx.isInstalled else { return }
-        let folder = try TemporaryFolder()
-        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
-        let other = try TemporaryFolder()
-        let (own, ownTrusted) = try await TestCertificate(nil, usage: "clientAuth").make(in: other)
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
         try home.write([1, 2, 3], to: "file.bin")
-        let nginx = try await Nginx(serving: home.path, certificate: server, clients: ownTrusted)
+        let (nginx, trusted, own) = try await serving(folder, other)
         let place = nginx.secureURL("file.bin")
         let away: @Sendable (OriginRequest) -> Response = { _ in .status("302 Found", fields: [("Location", place)]) }
         try await OriginServer.withServer(handler: away) { origin async throws in

@@ -2,7 +2,7 @@ import ResumeFiles
 
 /// The number of files, including sockets, that the process may have open at once.
 package enum OpenFileLimit {
-    /// How many must be allowed, and free, for one download; with fewer, opening the store or a connection fails.
+    /// How many must be free for one download, of at least 64 that are allowed; with fewer, opening the store or a connection fails.
     static let leastFree = 48
     #if canImport(Darwin)
     /// Darwin refuses more than this (`OPEN_MAX`), although it reports no limit.
@@ -26,7 +26,7 @@ package enum OpenFileLimit {
         let free = available(atMost: leastFree)
         guard allowed >= 64, free >= leastFree else {
             throw CommandFailure(
-                .io, "this process may open too few files; allow more ('ulimit -n')")
+                .io, "this process needs 64 open files, \(leastFree) of them free; allow more ('ulimit -n')")
         }
     }
 

@@ -203,12 +203,12 @@ extension Connection {
         _ id: Int64, in queue: Int64, to state: Job.State, because failure: Reason?, isRun: Bool,
         unchanged: (path: String, url: String)? = nil
     ) throws {
-        let isEnded = state == .done || state == .cancelled
+        let columns = state.columns
         try run(
             """
             UPDATE queued SET state = ?, ended = ?, failure = ?, attempts = attempts + ?,
                 file = ifnull(file, (SELECT file FROM delivered WHERE path = ? AND url = ?)) WHERE id = ? AND queue = ?
-            """, isEnded ? Job.State.failed.rawValue : state.rawValue, isEnded ? state.rawValue : nil,
+            """, columns.state, columns.ended,
             failure?.stored, isRun, unchanged?.path, unchanged?.url, id, queue)
     }
 

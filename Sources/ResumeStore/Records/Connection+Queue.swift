@@ -65,13 +65,13 @@ extension Connection {
 
     /// Inserts such a row, with a new ID.
     package borrowing func restore(_ job: Job, in queue: Int64) throws {
-        let isOver = !job.state.isLeft
+        let state = job.state.columns
         let columns = "\(Self.queuedColumns), ended".replacing("id,", with: "queue,")
         try run(
             "INSERT OR IGNORE INTO queued (\(columns)) VALUES \(Self.placeholders(columns))", queue, job.key, job.url,
-            job.destination, (isOver ? .failed : job.state).rawValue, job.priority,
+            job.destination, state.state, job.priority,
             job.isExclusive, job.position, job.terms, job.failure?.stored, job.attempts, job.list, job.file?.stored,
-            isOver ? job.state.rawValue : nil)
+            state.ended)
     }
 
     /// Inserts or updates a request.

@@ -13,6 +13,9 @@ package struct Job: Sendable, Hashable {
         /// Whether `resume` runs it without being told its name.
         package var isLeft: Bool { self != .done && self != .cancelled }
 
+        /// The columns `state` and `ended`: nothing takes a job that is over for one that is left.
+        var columns: (state: String, ended: String?) { isLeft ? (rawValue, nil) : (Self.failed.rawValue, rawValue) }
+
         /// Whether nothing is left to do without a new request.
         package var isEnded: Bool { self == .failed || self == .done || self == .cancelled }
     }
