@@ -581,12 +581,28 @@ struct NamesTests {
         }
     }
 
+    @Test("A run that may replace any file keeps the record of the one that was delivered")
+    func namedAgain() async throws {
+        try await OriginServer.withServer(handler: Self.handler) { server async throws in
+            let named = ["get", "-o", home["f.bin"], server.url("/f.bin")]
+            for _ in 0..<3 { #expect(await home.run(named).status == .success) }
+            #expect(await home.run("history").output.contains("f.bin"))
+            // Also for another URL, which may replace what was delivered.
+            let other = ["get", "-P", home.path, "--overwrite", server.url("/other/f.bin")]
+            #expect(await home.run(other).status == .success)
+            #expect(await get(server, path: "/third/f.bin").status == .success)
+        }
+    }
+
     @Test("A destination that is a folder does not stop the other downloads")
     func folderInList() async throws {
         try FileManager.default.createDirectory(atPath: home["a.bin/inside"], withIntermediateDirectories: true)
         try await OriginServer.withServer(handler: Self.handler) { server async throws in
             let outcome = await home.run(["get", server.url("/a.bin"), server.url("/b.bin"), "-P", home.path])
             #expect(outcome.status != .success && outcome.message.contains("it is a folder"), "\(outcome)")
+            try home.write(server.url("/c.bin").utf8, to: "list")
+            let list = await home.run(["get", server.url("/a.bin"), "-i", home["list"], "-P", home.path])
+            #expect(list.status != .success && home.has("c.bin"), "\(list)")
             #expect(home.has("b.bin") && home.has("a.bin/inside"))
         }
     }

@@ -99,6 +99,31 @@ struct DamageTests {
         }
     }
 
+    @Test("Damage that could not be recorded is found again, whoever asks at the same time")
+    func unrecorded() async throws {
+        try await DownloadStore.with { store, folder in
+            // Of so many bytes, the first ones are not compared before the delivery.
+            let server = HonestServer(sampleBytes(9_000_000))
+            try await TransferTests.leave(8_000_000, of: server, in: store)
+            let blob = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
+            try Self.flip([100], in: blob)
+            let transfer = try await TransferTests.begin(store)
+            #expect(try await server.fill(transfer))
+            try TransferTests.sql(
+                folder, "CREATE TRIGGER full BEFORE DELETE ON chunk BEGIN SELECT RAISE(ABORT, 'no room'); END")
+            let destination = folder["file"]
+            for _ in 0..<2 {
+                await #expect(throws: StoreError.self) { try await transfer.deliver(to: destination) }
+            }
+            try TransferTests.sql(folder, "DROP TRIGGER full")
+            async let other = transfer.confirmHeld()
+            await #expect(throws: StoreError.self) { try await transfer.deliver(to: destination) }
+            _ = try? await other
+            #expect(!Files.exists(destination))
+            try await transfer.close()
+        }
+    }
+
     @Test("A damaged first block is fetched alone too")
     func beginning() async throws {
         try await Self.withDamage(at: [0]) { store, folder in

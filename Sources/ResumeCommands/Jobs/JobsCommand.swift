@@ -140,7 +140,7 @@ extension EndingCommand {
                 }
                 defer { table.release(job.id) }
                 // It may have ended, or begun again, since it was read.
-                guard case .taken(let now) = claim else { continue }
+                guard case .taken(let now) = claim, !all || now.state.isEnded == (Self.end == nil) else { continue }
                 job.state = now.state
                 guard Self.end == nil || ![.done, Self.end].contains(job.state) else {
                     context.say("\(place): is \(job.state.rawValue), so there is nothing to do")

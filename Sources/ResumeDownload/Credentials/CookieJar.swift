@@ -6,7 +6,8 @@ import Synchronization
 package final class CookieJar: Sendable {
     /// The jar of the download that the current task runs; nil outside of downloads.
     @TaskLocal package static var current: CookieJar?
-    /// Whether its request goes to the origin that the caller named, where a certificate of the caller is presented.
+    /// Whether its request goes to the origin that the caller named, and no redirect has left it: a certificate of the
+    /// caller is presented only there.
     @TaskLocal package static var isAtCallersOrigin = true
 
     /// The maximum number of lines; servers choose how many they set.

@@ -185,6 +185,7 @@ extension DownloadRun {
             if url.origin != request.url.origin {
                 request.headerFields = Redirection.withoutSecrets(
                     request.headerFields, secret: request.secretHeaderFields)
+                sender.presentsCertificate = false
             }
             request.url = url
             settled = nil

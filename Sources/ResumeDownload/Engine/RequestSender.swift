@@ -19,6 +19,8 @@ struct RequestSender {
     let transport: any Transport
     /// The cookies that servers set, for all requests.
     let cookies = CookieJar()
+    /// Whether the URL is still at the origin that the caller's certificate is for.
+    var presentsCertificate = true
 
     /// Sends a request and follows redirects; each request has the range and the condition.
     func send(
@@ -41,7 +43,7 @@ struct RequestSender {
             let response: TransportResponse
             do {
                 response = try await CookieJar.$current.withValue(cookies) {
-                    try await CookieJar.$isAtCallersOrigin.withValue(redirection.isAtFirstOrigin) {
+                    try await CookieJar.$isAtCallersOrigin.withValue(presentsCertificate && redirection.isAtFirstOrigin) {
                         try await transport.send(message, timeout: request.boundedStallTimeout)
                     }
                 }

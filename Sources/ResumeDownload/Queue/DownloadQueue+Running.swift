@@ -70,7 +70,7 @@ extension DownloadQueue {
         live[key]?.interruption = interruption
         live[key]?.failure = nil
         live[key]?.begun = (request, delivery.version)
-        item.listeners.begin()
+        item.listeners.begin(for: run.callers)
         let downloader = downloader
         let onFinish = configuration.onFinish
         let listeners = item.listeners

@@ -12,8 +12,9 @@ final class Listeners: Sendable {
 
     private struct State {
         var listeners: [QueueState.Caller: (delivery: Int, listener: DownloadEvent.Listener)] = [:]
-        /// Those that the present run does not answer.
+        /// Those that the present run does not answer, and those that it began with.
         var waiting: Set<QueueState.Caller> = []
+        var first: Set<QueueState.Caller> = []
         var progress: Progress
     }
 
@@ -23,13 +24,13 @@ final class Listeners: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Adds a listener; `waits` if the present run does not answer it.
+    /// Adds a listener; `waits` if the present run answers only those that it began with.
     func add(
         _ caller: QueueState.Caller, to delivery: Int, waits: Bool, _ listener: @escaping DownloadEvent.Listener
     ) {
         state.withLock { state in
             state.listeners[caller] = (delivery, listener)
-            if waits { state.waiting.insert(caller) }
+            state.waiting = waits ? Set(state.listeners.keys).subtracting(state.first) : []
         }
     }
 
@@ -37,9 +38,9 @@ final class Listeners: Sendable {
         state.withLock { _ = $0.listeners.removeValue(forKey: caller) }
     }
 
-    /// Prepares for a new run.
-    func begin() {
-        state.withLock { ($0.progress.hasBegun, $0.waiting) = (false, []) }
+    /// Prepares for a new run for callers.
+    func begin(for callers: Set<QueueState.Caller>) {
+        state.withLock { ($0.progress.hasBegun, $0.waiting, $0.first) = (false, [], callers) }
     }
 
     /// Sets the received bytes to 0 because the partial data was removed.

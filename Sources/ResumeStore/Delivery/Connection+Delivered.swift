@@ -225,7 +225,13 @@ extension DownloadStore {
         }
         guard !found.isEmpty else { return }
         try await write { connection in
-            for (name, file) in found { try connection.announceDelivery(of: file, at: name.path, from: name.url) }
+            for (name, file) in found
+            // What was delivered there may be replaced anyway, and its record stays.
+            where try connection.delivered(at: name.path)?.own(
+                file.file.stamp, at: Destination(name.path), for: name.url) == nil
+            {
+                try connection.announceDelivery(of: file, at: name.path, from: name.url)
+            }
         }
     }
 

@@ -52,8 +52,12 @@ extension RequestLoop {
     /// Waits without a place among the running downloads, and without room for what is missing: whoever has the one may
     /// wait for the other.
     private mutating func pausing(until time: Duration, _ wait: () async throws -> Void) async throws {
-        await client.transfer.leaveRoom()
-        try await client.pausing(wait)
+        let transfer = client.transfer
+        try await client.pausing {
+            try await wait()
+            // Not before: until then, a download that would fit alone waits for this room instead of being refused.
+            await transfer.leaveRoom()
+        }
         // What it waits for a place is no time of failures.
         course.budget.leaveOut(clock.now() - time)
     }
@@ -73,6 +77,8 @@ extension RequestLoop {
         let origin = if let turn { turn.origin } else { await client.transfer.origin }
         let latest = clock.now() + .seconds(30)
         var isCrowded: Bool?
+        // The other downloads may wait for it.
+        await client.transfer.leaveRoom()
         try await clock.look {
             isCrowded = origins.with(origin) { $0.refuse(turn?.number) }
             return isCrowded != nil || clock.now() >= latest

@@ -103,7 +103,10 @@ package struct RequestLoop<Client: RequestClient> {
         if case .askForWhole(let reason) = verdict, origins.with(turn.origin, { $0.refusals.contains(reason.code) }) {
             verdict = .refuse(reason)
         }
+        let now = clock.now()
         try await client.follow(verdict, of: head)
+        // It may have waited for room.
+        course.budget.leaveOut(clock.now() - now)
         // Bytes that come again are neither a restart nor progress.
         let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
         if let use = verdict.continuation, !course.began(anew: isAnew) { throw DownloadError.unstable(use.reason) }

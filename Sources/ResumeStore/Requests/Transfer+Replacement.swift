@@ -77,9 +77,7 @@ extension Transfer {
             $0.validator == validator && policy.accepts(coding: $0.contentCoding)
         }
         guard wentBack else { return false }
-        // The next response is examined: it may be of another resource, or a digest was refused.
         access = .unconfirmed
-        writer.withhold()
         try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
         return true
     }
@@ -145,6 +143,8 @@ extension Transfer {
         caller.left = nil
         damage = recovered.damage
         bodies.forget()
+        // Before readers are woken: the next response is examined. It may be of another resource, or a digest was refused.
+        writer.withhold()
         begin(with: recovered.blob, unread: recovered.unread)
         return true
     }

@@ -29,8 +29,8 @@ extension Transfer {
         let damaged = try await check.damaged.value
         // Other calls may have replaced the blob meanwhile.
         guard heldCheck === check else { return try await damageOfHeld() }
-        heldCheck = nil
         guard let first = damaged.first else {
+            heldCheck = nil
             writer.changeReading { $0.confirm(givesUp: false) }
             return nil
         }
@@ -43,6 +43,8 @@ extension Transfer {
             isShared ? [] : damaged.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: isShared ? nil : blob)
+        // Not before the damage is removed: if that fails, the next delivery finds it again.
+        heldCheck = nil
         writer.changeReading { $0.confirm(givesUp: true) }
         damage = .blockDamaged(first.range)
         return damage
