@@ -9,12 +9,12 @@ struct ConfigCommand: ContextCommand {
     @Flag("config/json") var json = false
 
     func run(_ context: CommandContext) async throws {
-        let settings = try Settings(context, of: ResumeCtl.self)?.effective ?? []
+        let settings = try Settings(context)?.effective ?? []
         var lines = settings.filter { $0.name != "store" }.map { (name: $0.name, value: $0.shown, source: $0.source) }
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let file = settings.first { $0.name == "store" }
         let source = file?.source ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
-        for (name, value) in Settings.builtIn(ResumeCtl.self) where !settings.contains(where: { $0.name == name }) {
+        for (name, value) in Settings.builtIn where !settings.contains(where: { $0.name == name }) {
             lines.append((name, value, "default"))
         }
         lines.append(("store", Printable.escaped(try context.storePath(storeOptions.store)), source))

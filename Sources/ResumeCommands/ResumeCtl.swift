@@ -67,18 +67,16 @@ package struct ResumeCtl: ParsableCommand {
             return .success
         }
         if arguments.first == CompletionAnswer.request {
-            await CompletionAnswer(context: context, root: Self.self).print(arguments.dropFirst())
+            await CompletionAnswer(context: context).print(arguments.dropFirst())
             return .success
         }
-        if let problem = HelpTopic.problem(with: arguments, of: Self.self)
-            ?? ForeignHabit.problem(in: arguments, of: Self.self)
-        {
+        if let problem = HelpTopic.problem(with: arguments) ?? ForeignHabit.problem(in: arguments) {
             context.say("Error: \(problem)")
             return .usage
         }
         let parsed: Result<any ParsableCommand, any Error>
         do throws(CommandFailure) {
-            let settings = asksForHelp(arguments) ? nil : try Settings(context, of: Self.self)
+            let settings = asksForHelp(arguments) ? nil : try Settings(context)
             parsed = try settings?.parse(arguments) ?? Result { try parse(all: arguments) }
         } catch {
             context.say("resumectl: \(error.message)")
@@ -110,7 +108,7 @@ package struct ResumeCtl: ParsableCommand {
                 context.printText(message)
                 return .success
             }
-            let text = Redaction.usage(UsageMessage.corrected(message, arguments, of: Self.self), arguments: arguments)
+            let text = Redaction.usage(UsageMessage.corrected(message, arguments), arguments: arguments)
             for line in text.split(separator: "\n", omittingEmptySubsequences: false) { context.say(String(line)) }
             return .usage
         }

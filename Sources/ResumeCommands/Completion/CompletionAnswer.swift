@@ -1,4 +1,3 @@
-import ArgumentParser
 import ResumeHTTP
 import ResumeStore
 
@@ -8,8 +7,6 @@ struct CompletionAnswer {
     static let request = "---complete"
 
     let context: CommandContext
-    /// The program.
-    let root: any ParsableCommand.Type
 
     private typealias Candidate = CompletionCourse.Candidate
 
@@ -21,7 +18,7 @@ struct CompletionAnswer {
         guard let shell = arguments.first.flatMap(CompletionsCommand.Shell.init) else { return }
         let rest = Array(arguments.dropFirst())
         guard shell == .bash else {
-            let course = CompletionCourse(rest, of: root)
+            let course = CompletionCourse(rest)
             let (kind, candidates) = await candidates(for: course)
             let lines = candidates.map { Self.line($0, shell, course.head) }
             for line in [kind, course.head] + lines { context.output(line + "\n") }
@@ -29,7 +26,7 @@ struct CompletionAnswer {
         }
         guard rest.count == 2 else { return }
         let line = BashLine(rest[0], replacing: rest[1])
-        let course = CompletionCourse(Array(line.words.dropFirst()), of: root)
+        let course = CompletionCourse(Array(line.words.dropFirst()))
         let (kind, candidates) = await candidates(for: course)
         let isPart = candidates.count == 1 && !candidates[0].isWhole
         context.print(isPart ? "parts" : kind)

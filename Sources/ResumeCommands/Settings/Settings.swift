@@ -12,32 +12,25 @@ struct Settings {
 
     /// What counts, by name in order of the names.
     private(set) var effective: [Setting] = []
-    private let options: CommandShape
-
-    private let root: any ParsableCommand.Type
 
     /// Reads the settings; nil if there are none, which costs nothing.
     ///
-    /// - Parameters:
-    ///   - context: The environment.
-    ///   - root: The program.
+    /// - Parameter context: The environment.
     /// - Throws: ``CommandFailure`` with the place of an error.
-    init?(_ context: CommandContext, of root: any ParsableCommand.Type) throws(CommandFailure) {
+    init?(_ context: CommandContext) throws(CommandFailure) {
         let file = try Self.path(context.environment)
         let variables = context.environment.filter { name, value in
             name.hasPrefix(Self.prefix) && !value.isEmpty
                 && !Self.others.contains(String(name.dropFirst(Self.prefix.count)))
         }
         guard file != nil || !variables.isEmpty else { return nil }
-        self.root = root
-        options = Self.options(root)
         var settings = try file.map(Self.settings) ?? []
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
             let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
             settings.append(Setting(name: option, value: value, source: name))
         }
         for setting in settings {
-            guard let problem = setting.problem(options) else { continue }
+            guard let problem = setting.problem else { continue }
             throw CommandFailure(.usage, "\(setting.source): \(problem)")
         }
         let home = context.environment["HOME"] ?? ""
@@ -55,13 +48,11 @@ struct Settings {
     }
 
     /// The options that may have settings.
-    private static func options(_ root: any ParsableCommand.Type) -> CommandShape {
-        CommandShape(of: root.configuration.subcommands.filter(hasDefaults))
-    }
+    static let options = CommandShape(of: ResumeCtl.configuration.subcommands.filter(hasDefaults))
 
     /// The values of options that are not set, by their names.
-    static func builtIn(_ root: any ParsableCommand.Type) -> [String: String] {
-        options(root).arguments.reduce(into: [:]) { values, option in
+    static var builtIn: [String: String] {
+        options.arguments.reduce(into: [:]) { values, option in
             guard let name = option.texts.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
             guard let value = option.valueIfUnset, !Setting.excluded.contains(String(name)) else { return }
             values[String(name)] = value
@@ -119,8 +110,8 @@ struct Settings {
     /// - Returns: The command, or the error of the parser.
     /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
     func parse(_ arguments: [String]) throws(CommandFailure) -> Result<any ParsableCommand, any Error> {
-        guard let name = arguments.first, let command = root.subcommand(name) else {
-            return Result { try root.parse(all: arguments) }
+        guard let name = arguments.first, let command = ResumeCtl.subcommand(name) else {
+            return Result { try ResumeCtl.parse(all: arguments) }
         }
         let own = CommandShape(of: [command])
         let takesAll = Self.hasDefaults(command)
@@ -130,17 +121,17 @@ struct Settings {
                 && !(Self.rivals[setting.name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
         }
         // Those of the settings come first, so that others take precedence.
-        let defaults = used.flatMap { $0.arguments(options) }
-        let result = Result { try root.parse(all: [name] + defaults + arguments.dropFirst()) }
+        let defaults = used.flatMap(\.arguments)
+        let result = Result { try ResumeCtl.parse(all: [name] + defaults + arguments.dropFirst()) }
         // What is wrong without settings is not wrong because of one.
         let least = name == "get" ? ["--input-file=-"] : []
-        guard case .failure = result, (try? root.parse(all: [name] + least)) != nil else { return result }
+        guard case .failure = result, (try? ResumeCtl.parse(all: [name] + least)) != nil else { return result }
         // The parser does not know where an argument came from.
         for setting in used {
             do {
-                _ = try root.parse(all: [name] + least + setting.arguments(options))
+                _ = try ResumeCtl.parse(all: [name] + least + setting.arguments)
             } catch {
-                let message = root.message(for: error)
+                let message = ResumeCtl.message(for: error)
                 let line = message.prefix { $0 != "\n" }
                 throw CommandFailure(.usage, "\(setting.source): \(line)")
             }

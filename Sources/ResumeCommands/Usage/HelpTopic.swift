@@ -9,9 +9,9 @@ enum HelpTopic: String, CaseIterable {
     case errors
 
     /// Returns the problem of a request for help about something that does not exist; nil if it does.
-    static func problem(with arguments: [String], of root: any ParsableCommand.Type) -> String? {
+    static func problem(with arguments: [String]) -> String? {
         guard arguments.first == "help", let topic = arguments.dropFirst().first, !topic.hasPrefix("-"),
-            topic != "help", root.subcommand(topic) == nil, HelpTopic(rawValue: topic) == nil
+            topic != "help", ResumeCtl.subcommand(topic) == nil, HelpTopic(rawValue: topic) == nil
         else { return nil }
         let shown = Redaction.typed(topic).map { " on '\($0)'" } ?? ""
         let topics = allCases.map(\.rawValue).joined(separator: ", ")
