@@ -69,7 +69,7 @@ final class Home: Sendable {
     ) async -> Outcome {
         let output = Recorder()
         let errors = Recorder()
-        let context = CommandContext(
+        var context = CommandContext(
             output: { [self] in
                 output.append($0)
                 note($0)
@@ -78,9 +78,10 @@ final class Home: Sendable {
                 errors.append($0)
                 note($0)
             },
-            environment: environment ?? ["RESUMECTL_STORE": store],
-            terminalSize: { width.map { TerminalSize(width: $0, height: height) } }, outputWidth: outputWidth,
-            confirm: confirm)
+            environment: environment ?? ["RESUMECTL_STORE": store])
+        context.terminalSize = { width.map { TerminalSize(width: $0, height: height) } }
+        context.outputWidth = outputWidth
+        context.confirm = confirm
         let status = await ResumeCtl.run(arguments, in: context)
         let outcome = Outcome(status: status, output: output.text, errors: errors.text)
         printed.withLock { $0 += outcome.output + outcome.errors }
@@ -116,9 +117,10 @@ final class Home: Sendable {
     /// - Returns: The status, and what was printed on standard error.
     func stream(_ arguments: [String], to write: @escaping @Sendable ([UInt8]) -> Int32) async -> Outcome {
         let errors = Recorder()
-        let context = CommandContext(
+        var context = CommandContext(
             output: { errors.append("on standard output: \($0)") }, errors: { errors.append($0) },
-            environment: ["RESUMECTL_STORE": store], bytes: write)
+            environment: ["RESUMECTL_STORE": store])
+        context.bytes = write
         let status = await ResumeCtl.run(["get", "-o", "-"] + arguments, in: context)
         return Outcome(status: status, output: "", errors: errors.text)
     }

@@ -20,7 +20,7 @@ package struct CommandContext: Sendable {
         (try? Folder($0, followsLinks: true).ignoresCase) ?? false
     }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
-    package var terminalSize: @Sendable () -> TerminalSize?
+    package var terminalSize: @Sendable () -> TerminalSize? = { nil }
     /// The width of the terminal on standard output; nil if it is not a terminal.
     package var outputWidth: Int?
     /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.
@@ -29,42 +29,34 @@ package struct CommandContext: Sendable {
     /// The arguments of the command line, without the program's name.
     var arguments: [String] = []
 
-    /// Makes a context.
+    /// Makes a context without a terminal, in which the bytes of a file are written like results.
     package init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
-        environment: [String: String], terminalSize: @escaping @Sendable () -> TerminalSize? = { nil },
-        outputWidth: Int? = nil, confirm: (@Sendable (String) -> Bool)? = nil,
-        bytes: (@Sendable ([UInt8]) -> Int32)? = nil
+        environment: [String: String]
     ) {
         self.output = output
-        self.bytes =
-            bytes ?? {
-                output(String(decoding: $0, as: UTF8.self))
-                return 0
-            }
+        bytes = {
+            output(String(decoding: $0, as: UTF8.self))
+            return 0
+        }
         self.errors = errors
         self.environment = environment
-        self.terminalSize = terminalSize
-        self.outputWidth = outputWidth
-        self.confirm = confirm
     }
 
     /// Makes a context with the process's own streams and environment.
     package static func process(environment: [String: String]) -> CommandContext {
         let failure = Mutex<Int32>(0)
-        let canAsk = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         var context = CommandContext(
             output: { text in
                 let number = put(text.utf8, to: STDOUT_FILENO)
                 // It is no failure if a reader such as `head` closes the pipe.
                 failure.withLock { if number != 0, $0 == 0 || $0 == EPIPE { $0 = number } }
-            }, errors: { _ = put($0.utf8, to: STDERR_FILENO) },
-            environment: environment,
-            // A terminal that can only print lines has a width, but no lines can be replaced.
-            terminalSize: { environment["TERM"] == "dumb" ? nil : size(of: STDERR_FILENO) },
-            outputWidth: size(of: STDOUT_FILENO)?.width,
-            confirm: canAsk ? isConfirmed : nil,
-            bytes: { put($0, to: STDOUT_FILENO) })
+            }, errors: { _ = put($0.utf8, to: STDERR_FILENO) }, environment: environment)
+        context.bytes = { put($0, to: STDOUT_FILENO) }
+        // A terminal that can only print lines has a width, but no lines can be replaced.
+        context.terminalSize = { environment["TERM"] == "dumb" ? nil : size(of: STDERR_FILENO) }
+        context.outputWidth = size(of: STDOUT_FILENO)?.width
+        if isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 { context.confirm = isConfirmed }
         context.outputError = { failure.withLock { $0 } }
         return context
     }
