@@ -7,31 +7,18 @@ import ResumeFiles
 import Synchronization
 
 /// A child process whose output is read to its end.
-final class ChildProgram: Sendable {
+struct ChildProgram {
     /// The maximum number of bytes that are read.
     private static let longest = 65_536
 
-    private let words: [String]
+    /// The program and its arguments.
+    let words: [String]
     /// The option that names it, for messages.
-    private let option: String
-    private let environment: [String: String]
+    let option: String
+    /// Replaces or completes the environment of this process: the program learns what it is needed for.
+    let environment: [String: String]
     /// What it reads.
-    private let input: String
-    private let isCancelled = Atomic(false)
-
-    /// Makes a program.
-    ///
-    /// - Parameters:
-    ///   - words: The program and its arguments.
-    ///   - option: The option that names it.
-    ///   - environment: Replaces or completes the environment of this process: the program learns what it is needed for.
-    ///   - input: What it reads.
-    init(_ words: [String], option: String, environment: [String: String], input: String = "") {
-        self.words = words
-        self.option = option
-        self.environment = environment
-        self.input = input
-    }
+    var input = ""
 
     /// Runs the program; its messages go to standard error.
     ///
@@ -39,9 +26,10 @@ final class ChildProgram: Sendable {
     /// - Returns: What it prints.
     /// - Throws: ``CommandFailure`` if it cannot be started, fails or prints too much, `CancellationError`.
     func output(toErrors: Bool = false) async throws -> String {
+        let isCancelled = Atomic(false)
         do {
             return try await withCancellation {
-                try await Blocking.run { try self.run(toErrors) }
+                try await Blocking.run { try run(toErrors) { isCancelled.load(ordering: .relaxed) } }
             } onCancel: {
                 isCancelled.store(true, ordering: .relaxed)
             }
@@ -56,7 +44,7 @@ final class ChildProgram: Sendable {
         CommandFailure(.refused, "\(option) \(text)", isResumable: true)
     }
 
-    private func run(_ toErrors: Bool) throws -> String {
+    private func run(_ toErrors: Bool, until isCancelled: () -> Bool) throws -> String {
         var output: [Int32] = [-1, -1]
         var input: [Int32] = [-1, -1]
         defer { for end in output + input where end >= 0 { close(end) } }
@@ -77,7 +65,7 @@ final class ChildProgram: Sendable {
         }
         input = []
         output[1] = -1
-        let (bytes, status) = bytes(from: &output[0], until: process)
+        let (bytes, status) = bytes(from: &output[0], of: process, until: isCancelled)
         guard bytes.count <= Self.longest else { throw failure("printed more than \(Self.longest) bytes") }
         guard status == 0 else {
             let how = status & 0x7F == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
@@ -103,15 +91,18 @@ final class ChildProgram: Sendable {
     /// - Parameters:
     ///   - output: The end of the pipe that it writes to; closed at the end of the output, or when it is too long.
     ///   - process: The process.
+    ///   - isCancelled: Whether the command is cancelled.
     /// - Returns: What it has written, and its status as of `waitpid`.
-    private func bytes(from output: inout Int32, until process: pid_t) -> ([UInt8], Int32) {
+    private func bytes(
+        from output: inout Int32, of process: pid_t, until isCancelled: () -> Bool
+    ) -> ([UInt8], Int32) {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         var pause: Int32 = 1
         var status: Int32 = 0
         var end: ContinuousClock.Instant?
         while true {
-            if end == nil, isCancelled.load(ordering: .relaxed) || bytes.count > Self.longest {
+            if end == nil, isCancelled() || bytes.count > Self.longest {
                 end = .now
                 kill(process, SIGTERM)
             }

@@ -14,7 +14,7 @@ extension ProgramOptions {
         guard let words = words(renewCommand) else { return }
         request.refresh = { [fields = request.headerFields] refusal in
             let program = ChildProgram(
-                words, option: "--renew-command",
+                words: words, option: "--renew-command",
                 environment: [
                     "RESUMECTL_KEY": refusal.key, "RESUMECTL_URL": refusal.url.redacted,
                     "RESUMECTL_STATUS": "\(refusal.status)",

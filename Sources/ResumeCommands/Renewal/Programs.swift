@@ -84,7 +84,7 @@ final class Programs: Sendable {
     func complete(_ path: String, of request: DownloadRequest) async throws -> Bool {
         guard let completion else { return false }
         let program = ChildProgram(
-            completion, option: Self.completionOption,
+            words: completion, option: Self.completionOption,
             environment: [
                 "RESUMECTL_PATH": path, "RESUMECTL_URL": request.url.redacted, "RESUMECTL_KEY": request.storeKey,
             ])
@@ -104,7 +104,7 @@ final class Programs: Sendable {
         let path = url.requestTarget.prefix { $0 != "?" }.dropFirst()
         let input = "protocol=\(url.scheme)\nhost=\(url.authority)\npath=\(path)\n\n"
         let program = ChildProgram(
-            words, option: "--auth-command",
+            words: words, option: "--auth-command",
             environment: ["RESUMECTL_URL": url.redacted, "RESUMECTL_STATUS": status.map { "\($0)" } ?? ""],
             input: input)
         return try fields(in: try await program.output())
