@@ -20,30 +20,24 @@ struct Checksums {
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read or contains no SHA-256 or SHA-512.
     init(path: String) throws(CommandFailure) {
-        source = Printable.escaped(path)
-        for line in try InputFile.lines(of: path) { add(line) }
-        guard !lines.isEmpty else { throw missing(status: .usage) }
+        try self.init(in: try InputFile.bytes(of: path), of: Printable.escaped(path), otherwise: .usage)
     }
 
-    /// Reads a list that has been fetched.
+    /// Reads the bytes of a list.
     ///
-    /// - Throws: ``CommandFailure`` if it contains no SHA-256 or SHA-512.
-    init(in bytes: [UInt8], of source: String) throws(CommandFailure) {
+    /// - Throws: ``CommandFailure`` with the status if it contains no SHA-256 or SHA-512.
+    init(in bytes: [UInt8], of source: String, otherwise status: ExitStatus = .refused) throws(CommandFailure) {
         self.source = source
-        // The server may send millions of lines, and a line takes long in comparison.
-        InputFile.forEachLine(in: bytes[...], ofAtLeast: Self.shortestDigest) { add($0) }
-        guard !lines.isEmpty else { throw missing() }
+        // A server may send millions of lines, and a line takes long in comparison.
+        InputFile.forEachLine(in: bytes[...], ofAtLeast: Self.shortestDigest) { line in
+            guard let line = line.text.flatMap(Self.line) else { return }
+            lines[line.name.flatMap(Self.base), default: []].append(line)
+        }
+        guard !lines.isEmpty else { throw missing("SHA-256 or SHA-512 checksums", status) }
     }
 
-    private func missing(
-        _ what: String = "SHA-256 or SHA-512 checksums", status: ExitStatus = .refused
-    ) -> CommandFailure {
+    private func missing(_ what: String, _ status: ExitStatus = .refused) -> CommandFailure {
         CommandFailure(status, "\(source) contains no \(what)", reason: Self.missing)
-    }
-
-    private mutating func add(_ line: InputFile.Line) {
-        guard let line = line.text.flatMap(Self.line) else { return }
-        lines[line.name.flatMap(Self.base), default: []].append(line)
     }
 
     /// Returns the digest of the file at a URL.
