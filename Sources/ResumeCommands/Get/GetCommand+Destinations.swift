@@ -52,8 +52,7 @@ extension GetCommand {
             throw CommandFailure(
                 .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created: \(reason)")
         }
-        var status = stat()
-        guard unsafe stat(directory, &status) != 0 || status.st_mode & S_IFMT == S_IFDIR else {
+        guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
             throw CommandFailure(
                 .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
         }

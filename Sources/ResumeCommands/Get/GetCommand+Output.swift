@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
@@ -54,7 +49,7 @@ extension GetCommand {
             stream = downloader.makeStream(request) { [path = request.destination] event in
                 // The end is reported when it has been written.
                 guard case .finished = event else { return onEvent(event) }
-                try? FileManager.default.removeItem(atPath: path)
+                _ = unsafe unlink(path)
             }
         }
         do {

@@ -1,9 +1,5 @@
 import ArgumentParser
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+import ResumeFiles
 import ResumeHTTP
 
 /// Prepares text that may contain secrets for being shown.
@@ -23,7 +19,7 @@ enum Redaction {
 
     /// Returns the same for a URL with a scheme or an existing file; nil for any other word, which may be a password.
     static func name(_ text: String) -> String? {
-        if FileManager.default.fileExists(atPath: text) { return text }
+        if unsafe access(text, F_OK) == 0 { return text }
         return (try? DownloadURL(text)).map(url) ?? schemeAndHost(of: text)
     }
 
