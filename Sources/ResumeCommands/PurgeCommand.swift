@@ -31,7 +31,10 @@ struct PurgeCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let (report, unknown, isDelivered) = try await context.withStore(storeOptions) { store in
-            let isChosen = condition(now: WallClock.milliseconds)
+            let now = WallClock.milliseconds
+            let isChosen = { (entry: Entry) in
+                largerThan.map { entry.receivedBytes > $0.bytes } ?? true && conditions.select(entry, now: now)
+            }
             guard entries.names.isEmpty else {
                 let (named, unknown, isDelivered) = try await selected(in: store, context)
                 return (
@@ -86,13 +89,6 @@ struct PurgeCommand: ContextCommand {
             }
         }
         return (found, unknown, isDelivered)
-    }
-
-    /// Returns the condition that entries must meet.
-    private func condition(now: Int64) -> (Entry) -> Bool {
-        { entry in
-            (largerThan.map { entry.receivedBytes > $0.bytes } ?? true) && conditions.select(entry, now: now)
-        }
     }
 
     /// Asks whether to remove all entries.

@@ -25,16 +25,14 @@ struct GetCommand: ContextCommand {
 
     /// The expected digest of a single file; nil if there is none or it is malformed.
     var digest: HTTPDigest? {
-        if let checksum = checks.checksum { return checksum }
-        if let sha256 = checks.sha256 {
-            return HTTPDigest(.sha256, hexadecimal: Self.digits(of: sha256, after: /(?i)sha256[:=-]/))
+        // Web pages often print the name of the algorithm before the digits.
+        func digest(_ text: String?, of algorithm: HTTPDigest.Algorithm, after name: Regex<Substring>) -> HTTPDigest? {
+            text.flatMap {
+                HTTPDigest(algorithm, hexadecimal: String($0.filter { $0 != " " }.trimmingPrefix(name)))
+            }
         }
-        return checks.sha512.flatMap { HTTPDigest(.sha512, hexadecimal: Self.digits(of: $0, after: /(?i)sha512[:=-]/)) }
-    }
-
-    /// Returns the digits of a digest, which web pages often print after the name of the algorithm.
-    private static func digits(of text: String, after name: some RegexComponent) -> String {
-        String(text.filter { $0 != " " }.trimmingPrefix(name))
+        return checks.checksum ?? digest(checks.sha256, of: .sha256, after: /(?i)sha256[:=-]/)
+            ?? digest(checks.sha512, of: .sha512, after: /(?i)sha512[:=-]/)
     }
 
     /// Makes a request with the options of the command, for any URL; reading the options takes long.

@@ -8,9 +8,7 @@ enum HeaderLine {
         guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
             return nil
         }
-        var value = header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        while value.last == " " || value.last == "\t" { value.removeLast() }
-        guard HTTPField.isValidValue(String(value)) else { return nil }
-        return HTTPField(name: name, value: String(value))
+        let value = String(Substring(header.utf8[header.index(after: colon)...].trimmed))
+        return HTTPField.isValidValue(value) ? HTTPField(name: name, value: value) : nil
     }
 }
