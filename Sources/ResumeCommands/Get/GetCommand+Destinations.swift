@@ -45,7 +45,7 @@ extension GetCommand {
             familiar.createsFolders && !writesToOutput ? path.lastIndex(of: "/").map { String(path[..<$0]) } : nil
         }
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
-        for part in directory.split(separator: "/", omittingEmptySubsequences: false) {
+        for part in directory.parts(at: "/") {
             let made = directory[..<part.endIndex]
             guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
             let reason = SystemError.reason(errno)

@@ -18,7 +18,7 @@ struct EntryFormat {
     ///
     /// - Throws: `ValidationError` with the names if one is unknown.
     static func argument(_ text: String) throws -> EntryFormat {
-        let pieces = text.split(separator: "{", omittingEmptySubsequences: false)
+        let pieces = text.parts(at: "{")
         let parts = try pieces.dropFirst().map { piece in
             let field = String(piece.prefix { $0 != "}" })
             guard field.count < piece.count, fields.contains(field) else {

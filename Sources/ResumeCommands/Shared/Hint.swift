@@ -19,8 +19,8 @@ enum Hint {
     static func option(in arguments: [String]) -> String {
         let options = arguments.prefix { $0 != "--" }
         guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else { return "" }
-        let next = options.indices.contains(index + 1) ? options[index + 1] : nil
-        let path = options[index] == "--store" ? next : String(options[index].dropFirst("--store=".count))
+        let next = options.dropFirst(index + 1).first
+        let path = options[index] == "--store" ? next : String(options[index].trimmingPrefix("--store="))
         return path.map { " --store\($0.hasPrefix("-") ? "=" : " ")\(ShellWord.quoted($0))" } ?? ""
     }
 }

@@ -61,7 +61,7 @@ enum Redaction {
         for (number, argument) in arguments.enumerated() {
             let place = number == 0 ? "(not shown)" : "argument \(number)"
             // The parser quotes an argument, its name, its value, or the rest after a known letter.
-            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = argument.parts(at: "=", most: 1).map(String.init)
             for part in [argument] + parts + [String(argument.dropFirst()), String(argument.dropFirst(2))]
             where !part.isEmpty && !isPlain(part) {
                 let shown = typed(part).map { "'\($0)'" }

@@ -19,7 +19,7 @@ enum UsageMessage {
         } else {
             problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(command: typed)
         }
-        var lines = message.split(separator: "\n", omittingEmptySubsequences: false)
+        var lines = message.parts(at: "\n")
         if let problem { lines[0] = "Error: \(problem)" }
         // The parser leaves the program out of this line, if it has parsed the command alone.
         if let last = lines.last, last.hasPrefix("  See '"), !last.hasPrefix("  See 'resumectl") {

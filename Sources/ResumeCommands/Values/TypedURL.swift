@@ -47,15 +47,13 @@ enum TypedURL {
     /// Whether a host is a plain name or an address.
     private static func isHost(_ host: String) -> Bool {
         if host.hasPrefix("[") { return host.contains(":") }
-        return host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy {
-            !$0.isEmpty && $0.first != "-"
-        }
+        return host.parts(at: ".").allSatisfy { !$0.isEmpty && $0.first != "-" }
     }
 
     /// Whether a host is this machine, for which http is used.
     private static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        let numbers = host.parts(at: ".").map { UInt8($0) }
         return numbers.count == 4 && numbers.first == 127 && !numbers.contains(nil)
     }
 }
