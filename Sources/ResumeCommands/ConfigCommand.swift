@@ -10,17 +10,17 @@ struct ConfigCommand: ContextCommand {
 
     func run(_ context: CommandContext) async throws {
         let settings = try Settings(context)?.effective ?? []
-        var lines = settings.filter { $0.name != "store" }.map { (name: $0.name, value: $0.shown, source: $0.source) }
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
-        let file = settings.first { $0.name == "store" }
-        let source = file?.source ?? (variable.isEmpty ? "default" : "RESUMECTL_STORE")
-        for (name, value) in Settings.builtIn where !settings.contains(where: { $0.name == name }) {
-            lines.append((name, value, "default"))
-        }
-        lines.append(("store", Printable.escaped(try context.storePath(storeOptions.store)), source))
-        for line in lines.sorted(by: { $0.name < $1.name }) {
-            let members: JSONObject = ["name": line.name, "source": line.source, "value": line.value]
-            context.print(json ? members.json : "\(line.name) = \(line.value)  [\(line.source)]")
+        let store = Printable.escaped(try context.storePath(storeOptions.store))
+        let defaults =
+            Settings.builtIn.map { ($0, $1, "default") }
+            + [("store", store, variable.isEmpty ? "default" : "RESUMECTL_STORE")]
+        let lines =
+            settings.map { ($0.name, $0.name == "store" ? store : $0.shown, $0.source) }
+            + defaults.filter { name, _, _ in !settings.contains { $0.name == name } }
+        for (name, value, source) in lines.sorted(by: { $0.0 < $1.0 }) {
+            let members: JSONObject = ["name": name, "source": source, "value": value]
+            context.print(json ? members.json : "\(name) = \(value)  [\(source)]")
         }
     }
 }

@@ -30,31 +30,30 @@ struct PurgeCommand: ContextCommand {
     private static let mostUnasked = 100
 
     func run(_ context: CommandContext) async throws {
-        let (report, unknown, isDelivered) = try await context.withStore(storeOptions) { store in
+        var named = (entries: [Entry](), unknown: [String](), isDelivered: false)
+        let report = try await context.withStore(storeOptions) { store in
             let now = WallClock.milliseconds
             let isChosen = { (entry: Entry) in
                 largerThan.map { entry.receivedBytes > $0.bytes } ?? true && conditions.select(entry, now: now)
             }
             guard entries.names.isEmpty else {
-                let (named, unknown, isDelivered) = try await selected(in: store, context)
-                return (
-                    try await store.purge(named.filter(isChosen), keepingPinned: !includePinned, dryRun: dryRun),
-                    unknown, isDelivered
-                )
+                named = try await selected(in: store, context)
+                let chosen = named.entries.filter(isChosen)
+                return try await store.purge(chosen, keepingPinned: !includePinned, dryRun: dryRun)
             }
             let last = all && !yes && !dryRun ? try await confirm(in: store, context) : .max
-            let report = try await store.purge(
+            return try await store.purge(
                 keepingPinned: !includePinned, dryRun: dryRun,
                 // One object cannot be printed in parts.
                 onBatch: json ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) }
             ) { $0.id <= last && isChosen($0) }
-            return (report, [], false)
         }
         Rendering.finish(report, dryRun: dryRun, asJSON: json, context)
-        if !unknown.isEmpty {
-            throw CommandFailure(.refused, "there is no entry \(unknown.map(context.shown).joined(separator: ", "))")
+        if !named.unknown.isEmpty {
+            throw CommandFailure(
+                .refused, "there is no entry \(named.unknown.map(context.shown).joined(separator: ", "))")
         }
-        guard report.removedCount == 0, !isDelivered || report.inUseCount + report.pinnedCount > 0 else { return }
+        guard report.removedCount == 0, !named.isDelivered || report.inUseCount + report.pinnedCount > 0 else { return }
         let states = (report.inUseCount > 0 ? ["in use"] : []) + (report.pinnedCount > 0 ? ["pinned"] : [])
         // As with gc, nothing to do is no failure.
         guard !states.isEmpty else { return context.say("no entry matches") }

@@ -21,9 +21,7 @@ extension GetCommand {
             files.output?.hasSuffix("/") == true, "--output requires a file; use --directory (-P) to choose a folder")
         try refuse(files.output?.isEmpty == true, "--output must not be empty")
         try refuse(files.directory?.isEmpty == true, "--directory must not be empty")
-        let digests = [checks.sha256, checks.sha512, checks.checksums, checks.checksum.map(\.hexadecimal)].count {
-            $0 != nil
-        }
+        let digests = [checks.sha256, checks.sha512, checks.checksums, checks.checksum?.hexadecimal].count { $0 != nil }
         try exclude(digests > 1, "--sha256, --sha512, --checksum and --checksums")
         try exclude(
             files.skipExisting && (checks.restart || digests > 0), "--skip-existing", with: "--restart or a checksum")
