@@ -13,21 +13,16 @@ struct CookieOptions: ParsableArguments {
     mutating func validate() throws {
         cookies = try cookies.flatMap { text in
             // As curl tells them apart; lines were read before.
-            text.contains("=") || text.contains("\t") || text.isEmpty ? [text] : try Self.cookies(in: text)
+            text.contains("=") || text.contains("\t") || text.isEmpty ? [text] : try cookies(in: text)
         }
-        if let cookieJar, unsafe access(cookieJar, F_OK) == 0 { cookies += try Self.cookies(in: cookieJar) }
+        if let cookieJar, unsafe access(cookieJar, F_OK) == 0 { cookies += try cookies(in: cookieJar) }
         try require(HTTPField.isValidValue(field ?? ""), "--cookie must not contain control characters")
     }
 
     /// Returns the cookies in a file: lines in Netscape's format, or of `Set-Cookie` fields, as `name=value`.
-    private static func cookies(in path: String) throws -> [String] {
-        let bytes: [UInt8]
-        do throws(CommandFailure) {
-            bytes = try InputFile.bytes(of: path)
-        } catch {
-            throw ValidationError("--cookie: \(error.message)")
-        }
-        return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).compactMap { line in
+    private func cookies(in path: String) throws -> [String] {
+        let text = String(decoding: try bytes(of: path, for: "--cookie"), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).compactMap { line in
             // A cookie without a domain must not be sent to any host.
             if let pair = line.firstMatch(of: /^(?i:set-cookie):\s*([^;\t]*=[^;\t]*)/) {
                 return String(pair.1)

@@ -25,14 +25,10 @@ struct HeaderOptions: ParsableArguments {
         guard header.hasPrefix("@") else { return [header] }
         try require(header != "@-", "--header @FILE requires a file")
         let path = String(header.dropFirst())
-        let lines: [InputFile.Line]
-        do {
-            lines = try InputFile.lines(of: path)
-        } catch {
-            throw ValidationError("--header: \(error.message)")
-        }
+        var lines: [String] = []
+        InputFile.forEachLine(in: try bytes(of: path, for: "--header")[...]) { lines.append($0.text ?? "") }
         try require(!lines.isEmpty, "--header: \(Printable.escaped(path)) contains no header field")
-        return lines.map { $0.text ?? "" }
+        return lines
     }
 
     /// The fields in their order, with only the last `Host`, since a server must not get two.

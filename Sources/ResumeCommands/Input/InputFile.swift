@@ -55,18 +55,9 @@ final class InputFile {
             .notFound, "cannot read \(name): \(number == EISDIR ? "it is a folder" : SystemError.reason(number))")
     }
 
-    /// Reads all lines of a file.
-    ///
-    /// - Throws: ``CommandFailure`` if it cannot be read, or is too long to be kept in memory.
-    static func lines(of path: String) throws(CommandFailure) -> [Line] {
-        var lines: [Line] = []
-        forEachLine(in: try bytes(of: path)[...]) { lines.append($0) }
-        return lines
-    }
-
     /// Reads a whole file.
     ///
-    /// - Throws: ``CommandFailure`` as ``lines(of:)``.
+    /// - Throws: ``CommandFailure`` if it cannot be read, or is too long to be kept in memory.
     static func bytes(of path: String) throws(CommandFailure) -> [UInt8] {
         let file = try InputFile(path)
         var bytes: [UInt8] = []
