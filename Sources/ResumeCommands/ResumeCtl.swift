@@ -74,16 +74,9 @@ package struct ResumeCtl: ParsableCommand {
             context.say("Error: \(problem)")
             return .usage
         }
-        let parsed: Result<any ParsableCommand, any Error>
-        do throws(CommandFailure) {
-            let settings = asksForHelp(arguments) ? nil : try Settings(context)
-            parsed = try settings?.parse(arguments) ?? Result { try parse(all: arguments) }
-        } catch {
-            context.say("resumectl: \(error.message)")
-            return error.status
-        }
         do {
-            var parsed = try parsed.get()
+            let settings = asksForHelp(arguments) ? nil : try Settings(context)
+            var parsed = try settings?.parse(arguments) ?? parse(all: arguments)
             guard let command = parsed as? any ContextCommand else {
                 // The parser's own help command, which throws the requested text.
                 try parsed.run()
@@ -101,6 +94,9 @@ package struct ResumeCtl: ParsableCommand {
                     return failure.status
                 }
             }
+        } catch let failure as CommandFailure {
+            context.say("resumectl: \(failure.message)")
+            return failure.status
         } catch {
             // Help and version are results, errors in the arguments are messages.
             let message = fullMessage(for: error)

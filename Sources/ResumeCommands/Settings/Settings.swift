@@ -107,11 +107,11 @@ struct Settings {
     /// They are parsed once, since an option may name a pipe to read from.
     ///
     /// - Parameter arguments: The arguments of the command line, which take precedence.
-    /// - Returns: The command, or the error of the parser.
-    /// - Throws: ``CommandFailure`` with the place of a value that is not accepted.
-    func parse(_ arguments: [String]) throws(CommandFailure) -> Result<any ParsableCommand, any Error> {
+    /// - Returns: The command.
+    /// - Throws: ``CommandFailure`` with the place of a value that is not accepted, or the error of the parser.
+    func parse(_ arguments: [String]) throws -> any ParsableCommand {
         guard let name = arguments.first, let command = ResumeCtl.subcommand(name) else {
-            return Result { try ResumeCtl.parse(all: arguments) }
+            return try ResumeCtl.parse(all: arguments)
         }
         let own = CommandShape(of: [command])
         let takesAll = Self.hasDefaults(command)
@@ -122,21 +122,23 @@ struct Settings {
         }
         // Those of the settings come first, so that others take precedence.
         let defaults = used.flatMap(\.arguments)
-        let result = Result { try ResumeCtl.parse(all: [name] + defaults + arguments.dropFirst()) }
-        // What is wrong without settings is not wrong because of one.
-        let least = name == "get" ? ["--input-file=-"] : []
-        guard case .failure = result, (try? ResumeCtl.parse(all: [name] + least)) != nil else { return result }
-        // The parser does not know where an argument came from.
-        for setting in used {
-            do {
-                _ = try ResumeCtl.parse(all: [name] + least + setting.arguments)
-            } catch {
-                let message = ResumeCtl.message(for: error)
-                let line = message.prefix { $0 != "\n" }
-                throw CommandFailure(.usage, "\(setting.source): \(line)")
+        do {
+            return try ResumeCtl.parse(all: [name] + defaults + arguments.dropFirst())
+        } catch {
+            // What is wrong without settings is not wrong because of one.
+            let least = name == "get" ? ["--input-file=-"] : []
+            guard (try? ResumeCtl.parse(all: [name] + least)) != nil else { throw error }
+            // The parser does not know where an argument came from.
+            for setting in used {
+                do {
+                    _ = try ResumeCtl.parse(all: [name] + least + setting.arguments)
+                } catch {
+                    let line = ResumeCtl.message(for: error).prefix { $0 != "\n" }
+                    throw CommandFailure(.usage, "\(setting.source): \(line)")
+                }
             }
+            throw error
         }
-        return result
     }
 
     /// The options of the command line that a setting cannot be combined with, and is left out with one of them.
