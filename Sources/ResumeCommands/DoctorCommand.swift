@@ -49,14 +49,12 @@ struct DoctorCommand: ContextCommand {
             // Even if SQLite finds no damage in the database, its rows may be wrong.
             findings = try await context.withStore(storeOptions) { try await $0.verify(repairing: true) }
         }
-        Self.print(report, findings, json, context)
+        print(report, findings, context)
         let left = findings.count { !$0.isRepaired }
         if left > 0 { throw CommandFailure(.damaged, "\(Rendering.problems(left)) found that could not be repaired") }
     }
 
-    private static func print(
-        _ report: RebuildReport, _ findings: [Finding], _ json: Bool, _ context: CommandContext
-    ) {
+    private func print(_ report: RebuildReport, _ findings: [Finding], _ context: CommandContext) {
         guard !json else {
             return context.print([
                 "aside": report.asideFolder, "asideBlobs": report.asideBlobs, "lost": report.lost,

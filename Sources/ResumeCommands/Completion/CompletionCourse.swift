@@ -46,7 +46,7 @@ struct CompletionCourse {
             return
         }
         if words[0] == "help" {
-            if words.count == 2 { answer = .words(names + HelpTopic.allCases.map { Candidate(text: $0.rawValue) }) }
+            if words.count == 2 { answer = .words(names + HelpTopic.all.map { Candidate(text: $0) }) }
             return
         }
         guard let command = ResumeCtl.subcommand(words[0]), command.configuration.shouldDisplay else { return }

@@ -14,8 +14,8 @@ enum ForeignHabit {
         let words = Array(arguments.dropFirst().prefix { $0 != "--" })
         // The options are read only if there is an argument of one of these forms, since that takes long.
         let suspects = words.indices.filter { index in
-            words[index].hasPrefix("-") && !words[index].hasPrefix("--") && words[index].utf8.count > 1
-                && (words[index].utf8.count > 2 || words[index] == "-O")
+            let word = words[index]
+            return word.hasPrefix("-") && !word.hasPrefix("--") && (word.utf8.count > 2 || word == "-O")
         }
         guard !suspects.isEmpty else { return nil }
         let shape = CommandShape(of: [command])
@@ -42,9 +42,7 @@ enum ForeignHabit {
         if next == "-" { return toOutput }
         // With one word only, that is the URL.
         guard !next.hasPrefix("-"), !next.contains("://"), rest.dropFirst().contains(where: { $0.contains("://") })
-        else {
-            return nil
-        }
+        else { return nil }
         let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
         return "-O takes no name, as in curl; to name the file, use -o \(name)"
     }

@@ -2,26 +2,23 @@ import ArgumentParser
 import ResumeHTTP
 
 /// Texts of `resumectl help TOPIC` that belong to no single command.
-enum HelpTopic: String, CaseIterable {
-    case exitStatus = "exit-status"
-    case environment
-    case files
-    case errors
+enum HelpTopic {
+    static let all = ["exit-status", "environment", "files", "errors"]
 
     /// Returns the problem of a request for help about something that does not exist; nil if it does.
     static func problem(with arguments: [String]) -> String? {
         guard arguments.first == "help", let topic = arguments.dropFirst().first, !topic.hasPrefix("-"),
-            topic != "help", ResumeCtl.subcommand(topic) == nil, HelpTopic(rawValue: topic) == nil
+            topic != "help", ResumeCtl.subcommand(topic) == nil, !all.contains(topic)
         else { return nil }
         let shown = Redaction.typed(topic).map { " on '\($0)'" } ?? ""
-        let topics = allCases.map(\.rawValue).joined(separator: ", ")
+        let topics = all.joined(separator: ", ")
         return "there is no help\(shown); the topics are \(topics), and the commands, which 'resumectl help' lists"
     }
 
     /// Returns the text that the arguments ask for; nil if they are others.
     static func text(for arguments: [String]) -> String? {
-        guard arguments.count == 2, arguments[0] == "help" else { return nil }
-        return HelpTopic(rawValue: arguments[1]).flatMap { texts[$0.rawValue] }
+        guard arguments.count == 2, arguments[0] == "help", all.contains(arguments[1]) else { return nil }
+        return texts[arguments[1]]
     }
 
     /// The texts about each command and topic.
