@@ -52,12 +52,11 @@ final class JobSlots: Sendable {
     /// - Returns: False if the task is cancelled.
     @discardableResult
     func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
-        let host = url.host
         let origin = url.origin
         var hasWaited = false
         while !Task.isCancelled {
             let mayBegin = mayBegin(origin)
-            if with({ $0.start(id, at: host, mayBegin: mayBegin) }) { return true }
+            if with({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
             if !mayBegin, !hasWaited { onWait() }
             hasWaited = hasWaited || !mayBegin
             try? await Task.sleep(for: Self.interval)

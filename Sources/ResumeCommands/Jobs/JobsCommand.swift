@@ -55,7 +55,7 @@ extension Job {
 extension Job {
     /// Returns a row with its file, and rows with its remarks.
     fileprivate func rows(on table: JobTable, _ width: Int) -> [String] {
-        let name = destination.split(separator: "/").last.map(String.init) ?? destination
+        let name = destination.pieces(at: "/").last ?? destination
         let shown =
             switch state(on: table) {
             // A process takes several at a time.

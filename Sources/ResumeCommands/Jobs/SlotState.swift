@@ -33,7 +33,7 @@ package struct SlotState: Sendable {
     ///   - count: How many run at a time.
     ///   - perHost: How many of each host; nil for no limit.
     ///   - mostPaused: How many that have begun may wait.
-    package init(count: Int, perHost: Int?, mostPaused: Int = mostPaused) {
+    package init(count: Int, perHost: Int?, mostPaused: Int) {
         self.count = count
         self.perHost = perHost
         self.mostPaused = mostPaused

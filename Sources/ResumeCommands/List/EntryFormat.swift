@@ -8,7 +8,7 @@ struct EntryFormat {
     static let fields = """
         contentCoding createdAt destination durableBytes etag goneAt inUse key lastModified lastUsedAt \
         pinned ranges receivedBytes resumable state suggestedFilename totalBytes url variant vary
-        """.split(separator: " ").map(String.init)
+        """.pieces(at: " ")
 
     /// The text before the first field.
     private let start: String

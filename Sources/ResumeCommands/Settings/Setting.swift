@@ -14,7 +14,7 @@ struct Setting {
         """
         output input-file from key sha256 sha512 checksum checksums range head-url url restart header user \
         referer cookie cert private-key help version remote-name continue continue-at hold keep
-        """.split(separator: " ").map(String.init))
+        """.pieces(at: " "))
 
     /// Whether a flag is set; nil if the value is not one of a flag.
     var isSet: Bool? {

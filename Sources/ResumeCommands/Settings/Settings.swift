@@ -8,7 +8,7 @@ import ResumeHTTP
 struct Settings {
     private static let prefix = "RESUMECTL_"
     /// Variables that are not options of `get`, or that programs of `get` receive.
-    private static let others: Set = ["STORE", "CONFIG", "KEY", "URL", "STATUS", "PATH", "EVENT"]
+    private static let others = Set("STORE CONFIG KEY URL STATUS PATH EVENT".pieces(at: " "))
 
     /// What counts, by name in order of the names.
     private(set) var effective: [Setting] = []

@@ -50,9 +50,8 @@ enum Redaction {
     }
 
     /// Schemes of URLs that have no host, or whose host is not certain.
-    private static let otherSchemes: Set = [
-        "about", "blob", "data", "file", "ftp", "ftps", "git", "gs", "magnet", "rsync", "s3", "scp", "sftp", "ssh",
-    ]
+    private static let otherSchemes = Set(
+        "about blob data file ftp ftps git gs magnet rsync s3 scp sftp ssh".pieces(at: " "))
 
     /// Returns a message of the argument parser with quoted arguments that may be secrets replaced by their numbers
     /// after the command's name.
