@@ -24,10 +24,8 @@ struct FamiliarOptions: ParsableArguments {
             offset == nil || offset == "-",
             "--continue-at accepts - only: a download continues where an earlier run stopped")
         try require(user?.contains(":") ?? true, "--user requires the form name:password")
-        for (option, value) in [("--user-agent", userAgent), ("--referer", referer)] {
-            guard let value, !HTTPField.isValidValue(value) else { continue }
-            throw ValidationError("\(option) must not contain control characters")
-        }
+        try require(HTTPField.isValidValue(userAgent ?? ""), "--user-agent must not contain control characters")
+        try require(HTTPField.isValidValue(referer ?? ""), "--referer must not contain control characters")
     }
 
     /// The header fields of the options.

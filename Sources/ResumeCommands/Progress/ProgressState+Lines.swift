@@ -14,7 +14,7 @@ extension ProgressState {
         // The total of a single download is that download.
         let rows = size.height - (count > 1 ? 2 : 1)
         // Files that only wait for the disk are the first to be summed up.
-        let files = sorted.filter { !$0.isSaving } + sorted.filter(\.isSaving)
+        let files = sorted.filter { $0.phase != .saving } + sorted.filter { $0.phase == .saving }
         let shown = files.prefix(files.count <= rows ? rows : max(rows - 1, 0))
         var lines = table(of: Array(shown), width: width)
         if shown.count < files.count, rows > 0 {
@@ -56,7 +56,7 @@ extension ProgressState {
         let received = ByteCount.text(files.reduce(Int64(0)) { $0.addingSaturating($1.received) })
         let rates = files.compactMap(\.meter.rate)
         let rate = rates.isEmpty ? "" : "  \(ByteCount.rate(rates.reduce(0) { $0.addingSaturating($1) }))"
-        let saving = files.count(where: \.isSaving)
+        let saving = files.count { $0.phase == .saving }
         let more = "and \(files.count) more"
         let words = saving == files.count ? "\(more), being saved to disk" : more
         return fitting(["\(words)  \(received)\(rate)", "\(words)  \(received)", words, more], width)
@@ -95,10 +95,6 @@ extension ProgressState {
     static func fitting(_ texts: [String], _ width: Int) -> String {
         texts.first { Terminal.columns($0) <= width } ?? Terminal.cut(texts.last ?? "", to: width)
     }
-}
-
-extension ProgressState.File {
-    var isSaving: Bool { if case .saving = phase { true } else { false } }
 }
 
 /// The lines of running downloads, in columns.

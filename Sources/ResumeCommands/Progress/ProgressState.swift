@@ -6,7 +6,7 @@ import ResumeStore
 package struct ProgressState {
     /// A running download.
     struct File {
-        enum Phase {
+        enum Phase: Equatable {
             /// No response yet.
             case connecting
             /// Another task or process downloads the same resource.

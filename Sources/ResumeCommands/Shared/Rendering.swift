@@ -20,8 +20,7 @@ enum Rendering {
 
     /// Returns a human-readable age.
     static func age(_ milliseconds: Int64) -> String {
-        let now = WallClock.milliseconds / 1000
-        return TimeSpan.text(now - min(milliseconds / 1000, now))
+        TimeSpan.text(WallClock.milliseconds / 1000 - milliseconds / 1000)
     }
 
     /// Returns an entry in the format of `list --json`.

@@ -28,7 +28,6 @@ enum StandardOutput {
     ///   - folder: The folder of the store.
     ///   - removes: Whether they are removed.
     /// - Returns: The names, with the bytes that they use on disk.
-    @discardableResult
     static func leftovers(in folder: String, removing removes: Bool) -> [(name: String, bytes: Int64)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().compactMap { name in

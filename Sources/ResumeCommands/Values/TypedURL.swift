@@ -20,7 +20,7 @@ enum TypedURL {
     /// secret.
     private static func withoutScheme(_ text: String) -> DownloadURL? {
         let authority = text.prefix { !"/?#".contains($0) }
-        guard authority.utf8.allSatisfy(isPlain), authority.last != ":",
+        guard authority.wholeMatch(of: /[A-Za-z0-9\-_.:\[\]]*/) != nil, authority.last != ":",
             // "http//host" is a scheme without its colon.
             !["http", "https", "ftp", "file"].contains(authority.prefix { $0 != ":" }.lowercased()),
             let url = try? DownloadURL("https://\(text)"), isHost(url.host)
@@ -36,12 +36,6 @@ enum TypedURL {
             guard path.hasPrefix("/"), !path.hasPrefix("//"), hasDot || !path.contains("@") else { return nil }
         }
         return isLoopback ? try? DownloadURL("http://\(text)") : url
-    }
-
-    /// Whether a byte may be part of a host and its port.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        let character = Character(Unicode.Scalar(byte))
-        return character.isASCII && (character.isLetter || character.isNumber) || "-_.:[]".contains(character)
     }
 
     /// Whether a host is a plain name or an address.
