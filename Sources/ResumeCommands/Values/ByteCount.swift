@@ -8,17 +8,16 @@ struct ByteCount: Equatable, TypedValue {
         var unit = text.dropFirst(number.text.count)
         // Sizes are printed with a space before the unit.
         if unit.first == " ", unit.count > 1 { unit = unit.dropFirst() }
-        guard let factor = Self.factors[String(unit)], let bytes = number.multiplied(by: factor) else { return nil }
+        guard let factor = unit.isEmpty ? 1 : Self.factors.factor(of: unit), let bytes = number.multiplied(by: factor)
+        else { return nil }
         self.bytes = bytes
     }
 
     static let accepted = "use a size such as 0, 500k, 10M, 10MB or 1.5GiB; k, M, G and T mean KiB, MiB, GiB and TiB"
 
-    private static let factors: [String: Int64] = [
-        "": 1, "B": 1, "k": 1 << 10, "K": 1 << 10, "KiB": 1 << 10, "kB": 1000, "KB": 1000,
-        "m": 1 << 20, "M": 1 << 20, "MiB": 1 << 20, "MB": 1_000_000,
-        "g": 1 << 30, "G": 1 << 30, "GiB": 1 << 30, "GB": 1_000_000_000,
-        "t": 1 << 40, "T": 1 << 40, "TiB": 1 << 40, "TB": 1_000_000_000_000,
+    private static let factors: [(Int64, String)] = [
+        (1, "B"), (1 << 10, "k K KiB"), (1000, "kB KB"), (1 << 20, "m M MiB"), (1_000_000, "MB"), (1 << 30, "g G GiB"),
+        (1_000_000_000, "GB"), (1 << 40, "t T TiB"), (1_000_000_000_000, "TB"),
     ]
 
     /// Returns the size of a part, and that of the whole if it is known.
@@ -43,6 +42,11 @@ struct ByteCount: Equatable, TypedValue {
         let tenths = min(Int64((value * 10).rounded()), 83_886_079)
         return "\(tenths / 10).\(tenths % 10) \(["B", "KiB", "MiB", "GiB", "TiB"][unit])"
     }
+}
+
+extension [(Int64, String)] {
+    /// Returns the factor of a unit, from a table of factors and the units, separated by spaces.
+    func factor(of unit: Substring) -> Int64? { first { $0.1.split(separator: " ").contains(unit) }?.0 }
 }
 
 /// A number without a sign, with or without decimals.

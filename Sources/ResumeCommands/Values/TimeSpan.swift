@@ -17,7 +17,7 @@ struct TimeSpan: Equatable, TypedValue {
         var last = Int64.max
         // Short waits are printed with a space before the unit.
         while let part = rest.prefixMatch(of: /([0-9.]+)\ ?([A-Za-z]+)/) {
-            guard let number = DecimalNumber(part.1), let factor = Self.factor(of: part.2), factor < last,
+            guard let number = DecimalNumber(part.1), let factor = Self.factors.factor(of: part.2), factor < last,
                 factor == 1000 || !number.hasDecimals, let milliseconds = number.multiplied(by: factor)
             else { return nil }
             last = factor
@@ -48,10 +48,6 @@ struct TimeSpan: Equatable, TypedValue {
         (1000, "s sec secs second seconds"), (60_000, "m min mins minute minutes"), (3_600_000, "h hour hours"),
         (86_400_000, "d day days"), (604_800_000, "w week weeks"),
     ]
-
-    private static func factor(of unit: Substring) -> Int64? {
-        factors.first { $0.1.split(separator: " ").contains(unit) }?.0
-    }
 
     /// Returns a human-readable time span in its two largest units.
     static func text(_ seconds: Int64) -> String {
