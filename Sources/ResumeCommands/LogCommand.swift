@@ -50,7 +50,7 @@ struct LogCommand: ContextCommand {
         }
     }
 
-    private func isOfReason(_ event: Event) -> Bool { reason.map { event.reason.code.rawValue == $0 } ?? true }
+    private func isOfReason(_ event: Event) -> Bool { reason == nil || event.reason.code.rawValue == reason }
 
     /// Prints the events that are recorded later, until the task is cancelled.
     ///

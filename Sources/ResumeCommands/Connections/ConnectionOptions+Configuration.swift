@@ -17,9 +17,8 @@ extension ConnectionOptions {
         }
         var variables = environment.filter { !$0.value.isEmpty }
         if let proxy {
-            for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
-                variables[name] = proxy
-            }
+            let names = "http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY".pieces(at: " ")
+            for name in names { variables[name] = proxy }
         }
         var configuration = CurlTransport.Configuration(
             trustedCertificates: cacert ?? variables["SSL_CERT_FILE"], proxies: ProxySettings(environment: variables))

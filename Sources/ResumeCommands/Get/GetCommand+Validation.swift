@@ -44,11 +44,11 @@ extension GetCommand {
             connection.cert != nil && requests.key.map { $0.hasSuffix(".pem") || $0.hasSuffix(".key") } == true,
             "--key names a download in the store; the file with the key of --cert is --private-key")
         let isSingle = urls.count == 1 && files.inputFile == nil
-        let ofOne: [(String, String?)] = [
-            ("--output", files.output), ("--from", files.from), ("--key", requests.key), ("--sha256", checks.sha256),
-            ("--sha512", checks.sha512), ("--head-url", checks.headUrl), ("--checksum", checks.checksum?.hexadecimal),
+        let ofOne: KeyValuePairs = [
+            "--output": files.output, "--from": files.from, "--key": requests.key, "--sha256": checks.sha256,
+            "--sha512": checks.sha512, "--head-url": checks.headUrl, "--checksum": checks.checksum?.hexadecimal,
         ]
-        if !isSingle, let option = ofOne.first(where: { $0.1 != nil })?.0 {
+        if !isSingle, let option = ofOne.first(where: { $0.value != nil })?.key {
             let words = urls.prefix(3).map { url in Redaction.name(url).map { "'\($0)'" } ?? "…" }
             let several = "\(urls.count) were given: \(words.joined(separator: ", "))"
             let given = files.inputFile != nil ? "a list was given" : several
