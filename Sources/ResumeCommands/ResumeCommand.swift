@@ -157,9 +157,8 @@ private struct Secrets {
         guard origin == nil || origin == url.origin else {
             throw CommandFailure(
                 .usage,
-                "jobs of several servers need \(Printable.escaped(needed)), and it is sent to one only: "
-                    + "\(Printable.escaped(origin ?? "")) and \(Printable.escaped(url.origin)). Name the jobs of one "
-                    + "server.")
+                "jobs of several servers need \(needed), and it is sent to one only: \(origin ?? "") and "
+                    + "\(url.origin). Name the jobs of one server.")
         }
         origin = url.origin
     }

@@ -36,7 +36,7 @@ struct CompletionCourse {
     /// - Parameter words: The words of the command line after the program's name, up to the cursor.
     init(_ words: [String]) {
         word = words.last ?? ""
-        let commands = ResumeCtl.configuration.subcommands.map { $0.configuration }.filter(\.shouldDisplay)
+        let commands = ResumeCtl.configuration.subcommands.map { $0.configuration }
         let names = commands.map { Candidate(text: $0.commandName ?? "", meaning: $0.abstract) }
         guard words.count > 1 else {
             answer = .words(
@@ -49,7 +49,7 @@ struct CompletionCourse {
             if words.count == 2 { answer = .words(names + HelpTopic.all.map { Candidate(text: $0) }) }
             return
         }
-        guard let command = ResumeCtl.subcommand(words[0]), command.configuration.shouldDisplay else { return }
+        guard let command = ResumeCtl.subcommand(words[0]) else { return }
         decide(words.dropFirst(), CommandShape(of: [command]), command.configuration.commandName ?? "")
     }
 

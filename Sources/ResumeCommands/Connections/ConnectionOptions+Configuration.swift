@@ -10,7 +10,7 @@ extension ConnectionOptions {
         let files = [cacert, certificate?.file].compactMap(\.self)
         if let file = files.first(where: { !CurlTransport.hasCertificates(at: $0) }) {
             let reason = unsafe access(file, R_OK) == 0 ? "contains no certificates in PEM format" : "cannot be read"
-            throw CommandFailure(.notFound, "\(Printable.escaped(file)) \(reason)")
+            throw CommandFailure(.notFound, "\(file) \(reason)")
         }
         if let proxy, !proxy.isEmpty, ProxySettings.proxy(proxy) == nil {
             throw CommandFailure(.usage, "\(ProxySettings.problem(of: "--proxy"))")

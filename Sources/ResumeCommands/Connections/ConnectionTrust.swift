@@ -70,7 +70,7 @@ struct ConnectionTrust {
         let names = [
             "unverified": "--insecure", "authorities": "--cacert", "address": "--resolve", "weak": "--tls-old",
         ]
-        return (mark(in: key)?.split(separator: ",") ?? []).map { part in
+        return (mark(in: key) ?? "").pieces(at: ",").map { part in
             names[String(part.prefix { $0 != "=" })] ?? "--proxy"
         }
     }

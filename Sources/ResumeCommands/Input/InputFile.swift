@@ -46,7 +46,7 @@ final class InputFile {
 
     /// Throws if a file cannot be read, without opening it, since a named pipe would wait for its writer.
     static func requireReadable(_ path: String) throws(CommandFailure) {
-        guard unsafe access(path, R_OK) == 0 else { throw failure(Printable.escaped(path), errno) }
+        guard unsafe access(path, R_OK) == 0 else { throw failure(path, errno) }
     }
 
     /// Returns the error for a file that cannot be read.

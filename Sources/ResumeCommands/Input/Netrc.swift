@@ -17,16 +17,15 @@ struct Netrc {
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {
-        let shown = Printable.escaped(path)
         if let status = try? Folder.status(at: path, 0), status.kind == .regular,
             status.permissions & 0o077 != 0
         {
             throw CommandFailure(
                 .notFound,
-                "\(shown) contains passwords, and other users may read it. Run 'chmod 600 \(ShellWord.quoted(path))'.")
+                "\(path) contains passwords, and other users may read it. Run 'chmod 600 \(ShellWord.quoted(path))'.")
         }
         guard let text = String(validating: try InputFile.bytes(of: path), as: UTF8.self), read(text) else {
-            throw CommandFailure(.usage, "\(shown) is not in the format of a netrc file")
+            throw CommandFailure(.usage, "\(path) is not in the format of a netrc file")
         }
     }
 

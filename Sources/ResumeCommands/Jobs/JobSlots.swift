@@ -4,7 +4,7 @@ import Synchronization
 /// The places of running jobs.
 final class JobSlots: Sendable {
     /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
-    private static let interval: Duration = .milliseconds(50)
+    private static let interval = Duration.milliseconds(50)
 
     private let state: Mutex<SlotState>
     private let mayBegin: @Sendable (String) -> Bool

@@ -32,8 +32,7 @@ struct JobsCommand: ContextCommand {
     }
 
     private static func line(_ job: Job, _ table: JobTable) -> String {
-        let place = Printable.escaped(job.destination)
-        let facts = [job.state(on: table).rawValue, job.received, Redaction.key(job.url), place]
+        let facts = [job.state(on: table).rawValue, job.received, Redaction.key(job.url), job.destination]
         return (facts + job.remarks.map { "[\($0)]" }).joined(separator: "  ")
     }
 }
@@ -46,8 +45,8 @@ extension Job {
 
     /// What it needs, and why it failed.
     fileprivate var remarks: [String] {
-        (needs.isEmpty ? [] : ["needs \(Printable.escaped(needs.joined(separator: ", ")))"])
-            + (failure.map { [Printable.escaped($0.text)] } ?? [])
+        (needs.isEmpty ? [] : ["needs \(needs.joined(separator: ", "))"])
+            + (failure.map { [$0.text] } ?? [])
     }
 }
 
@@ -82,7 +81,7 @@ extension Job {
 /// The command `resumectl cancel`.
 struct CancelCommand: EndingCommand {
     static let configuration = CommandConfiguration("cancel")
-    static let end = Job.State.cancelled as Job.State?
+    static let end: Job.State? = .cancelled
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var jobs: JobArguments
@@ -131,7 +130,7 @@ extension EndingCommand {
             }
             for var job in chosen {
                 let name = Redaction.key(job.url)
-                let place = "\(name) (\(Printable.escaped(job.destination)))"
+                let place = "\(name) (\(job.destination))"
                 let claim = try await table.claim([job.id], again: true).first
                 if case .busy = claim {
                     running += 1

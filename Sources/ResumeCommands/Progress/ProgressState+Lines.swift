@@ -100,7 +100,7 @@ extension ProgressState {
 /// The lines of running downloads, in columns.
 extension ProgressState {
     /// The time without bytes after which a line says so.
-    private static let silence: Duration = .seconds(5)
+    private static let silence = Duration.seconds(5)
 
     /// The columns after the name, in their order, and the least widths of most of them, so that they seldom move.
     private enum Column {

@@ -52,7 +52,7 @@ struct SetCommand: ContextCommand {
         do {
             try Data(rate.text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
-            throw CommandFailure(.io, "cannot write \(Printable.escaped(path)): \(error)")
+            throw CommandFailure(.io, "cannot write \(path): \(error)")
         }
     }
 }

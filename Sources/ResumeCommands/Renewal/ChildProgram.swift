@@ -68,7 +68,7 @@ struct ChildProgram {
         let (bytes, status) = bytes(from: &output[0], of: process, until: isCancelled)
         guard bytes.count <= Self.longest else { throw failure("printed more than \(Self.longest) bytes") }
         guard status == 0 else {
-            let how = status & 0x7F == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
+            let how = status & 0x7F == 0 ? "exit status \(status >> 8 & 0xFF)" : "signal \(status & 0x7F)"
             throw failure("failed with \(how)")
         }
         return String(decoding: bytes, as: UTF8.self)

@@ -53,9 +53,8 @@ struct Settings {
     /// The values of options that are not set, by their names.
     static var builtIn: [String: String] {
         options.arguments.reduce(into: [:]) { values, option in
-            guard let name = option.texts.first(where: { $0.hasPrefix("--") })?.dropFirst(2) else { return }
-            guard let value = option.valueIfUnset, !Setting.excluded.contains(String(name)) else { return }
-            values[String(name)] = value
+            guard let name = option.longNames.first, !Setting.excluded.contains(name) else { return }
+            values[name] = option.valueIfUnset ?? values[name]
         }
     }
 

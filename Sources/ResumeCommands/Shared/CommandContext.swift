@@ -89,12 +89,12 @@ package struct CommandContext: Sendable {
     func print(_ object: JSONObject) { output(object.json + "\n") }
 
     /// Prints a text for people on standard output; in a terminal, it is broken between words.
-    func printText(_ text: String) { output((outputWidth.map { Terminal.wrapped(text, to: $0) } ?? text) + "\n") }
+    func printText(_ text: String) { output(Terminal.wrapped(text, to: outputWidth) + "\n") }
 
     /// Prints a message on standard error, in which nothing can control a terminal; there, it is broken between words.
     func say(_ line: String) {
         let line = Printable.escaped(line)
-        errors((terminalSize().map { Terminal.wrapped(line, to: $0.width) } ?? line) + "\n")
+        errors(Terminal.wrapped(line, to: terminalSize()?.width) + "\n")
     }
 
     /// - Returns: 0, or the error number of a failed write, which must not end a download.

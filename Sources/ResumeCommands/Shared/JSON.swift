@@ -47,10 +47,7 @@ extension JSONValue where Self: CustomStringConvertible {
 extension Bool: JSONValue {}
 extension Int: JSONValue {}
 extension Int64: JSONValue {}
-
-extension Double: JSONValue {
-    var json: String { isFinite ? "\(self)" : "null" }
-}
+extension Double: JSONValue {}
 
 extension String: JSONValue {
     var json: String {

@@ -133,7 +133,7 @@ enum Rendering {
     /// Returns a line about each removed entry.
     static func losses(in report: RemovalReport) -> [String] {
         report.removed.filter { $0.bytes > 0 }.map { removed in
-            let job = removed.jobDestination.map { "; its download to \(Printable.escaped($0)) starts over" } ?? ""
+            let job = removed.jobDestination.map { "; its download to \($0) starts over" } ?? ""
             return
                 "removed \(Redaction.key(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)\(job)"
         }

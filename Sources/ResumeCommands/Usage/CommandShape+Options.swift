@@ -1,9 +1,7 @@
 /// The options among arguments.
 extension CommandShape {
     /// The names of options that begin with two dashes, without these.
-    var longNames: [String] {
-        arguments.flatMap(\.texts).filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }.sorted()
-    }
+    var longNames: [String] { arguments.flatMap(\.longNames).sorted() }
 
     /// Whether an option takes a value; nil if the command has no such option.
     func takesValue(_ name: String) -> Bool? { argument(name).map { $0.kind == .option } }

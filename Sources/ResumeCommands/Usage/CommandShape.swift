@@ -36,6 +36,8 @@ struct CommandShape: Sendable {
 
         /// The names with dashes.
         var texts: [String] { names?.map(\.text) ?? [] }
+        /// The names that begin with two dashes, without these.
+        var longNames: [String] { names?.filter { $0.kind == "long" }.map(\.name) ?? [] }
         /// Whether a value may begin with a dash.
         var takesDashes: Bool { parsingStrategy == "unconditional" }
 

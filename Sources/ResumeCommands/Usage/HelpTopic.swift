@@ -3,7 +3,7 @@ import ResumeHTTP
 
 /// Texts of `resumectl help TOPIC` that belong to no single command.
 enum HelpTopic {
-    static let all = ["exit-status", "environment", "files", "errors"]
+    static let all = "exit-status environment files errors".pieces(at: " ")
 
     /// Returns the problem of a request for help about something that does not exist; nil if it does.
     static func problem(with arguments: [String]) -> String? {

@@ -53,13 +53,13 @@ package enum Terminal {
         return width < 1 ? "" : String(fitting(text, width - 1)) + "…"
     }
 
-    /// Returns a text whose longer lines are broken between words.
+    /// Returns a text whose longer lines are broken between words; the same text if there is no width.
     ///
     /// Further rows begin below the text of the first one, after its indentation or its first column. A command in single
     /// quotes is not broken, so that it can be copied; the terminal breaks it if it does not fit.
-    package static func wrapped(_ text: String, to width: Int) -> String {
+    package static func wrapped(_ text: String, to width: Int?) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.contains(where: { columns($0) > width }) else { return text }
+        guard let width, lines.contains(where: { columns($0) > width }) else { return text }
         return lines.map { columns($0) > width ? broken($0, width) : String($0) }.joined(separator: "\n")
     }
 

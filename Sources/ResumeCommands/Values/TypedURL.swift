@@ -22,7 +22,7 @@ enum TypedURL {
         let authority = text.prefix { !"/?#".contains($0) }
         guard authority.wholeMatch(of: /[A-Za-z0-9\-_.:\[\]]*/) != nil, authority.last != ":",
             // "http//host" is a scheme without its colon.
-            !["http", "https", "ftp", "file"].contains(authority.prefix { $0 != ":" }.lowercased()),
+            !"http https ftp file".pieces(at: " ").contains(authority.prefix { $0 != ":" }.lowercased()),
             let url = try? DownloadURL("https://\(text)"), isHost(url.host)
         else { return nil }
         let hasDot = authority.contains(".")
