@@ -6,9 +6,9 @@ struct PinCommand: ContextCommand {
     static let configuration = CommandConfiguration("pin")
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var entry: EntryArgument
+    @Argument(help: .of("entry")) var name: String
 
-    func run(_ context: CommandContext) async throws { try await entry.pin(true, in: storeOptions, context) }
+    func run(_ context: CommandContext) async throws { try await storeOptions.pin(true, name, context) }
 }
 
 /// The command `resumectl unpin`.
@@ -16,15 +16,15 @@ struct UnpinCommand: ContextCommand {
     static let configuration = CommandConfiguration("unpin")
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var entry: EntryArgument
+    @Argument(help: .of("entry")) var name: String
 
-    func run(_ context: CommandContext) async throws { try await entry.pin(false, in: storeOptions, context) }
+    func run(_ context: CommandContext) async throws { try await storeOptions.pin(false, name, context) }
 }
 
-extension EntryArgument {
-    /// Pins or unpins the entry.
-    fileprivate func pin(_ isPinned: Bool, in options: StoreOptions, _ context: CommandContext) async throws {
-        try await context.withStore(options) { store in
+extension StoreOptions {
+    /// Pins or unpins an entry of the store.
+    fileprivate func pin(_ isPinned: Bool, _ name: String, _ context: CommandContext) async throws {
+        try await context.withStore(self) { store in
             let key = try await store.entry(matching: name, context).key
             _ = try await store.setPinned(isPinned, for: key)
             // A part of a name may have been given.

@@ -8,7 +8,7 @@ struct PurgeCommand: ContextCommand {
     static let configuration = CommandConfiguration("purge")
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var entries: EntryArguments
+    @Argument(help: .of("entries/entry")) var entries: [String] = []
     @OptionGroup var conditions: EntryConditions
     @Flag("purge/all") var all = false
     @Flag("include-pinned") var includePinned = false
@@ -20,10 +20,10 @@ struct PurgeCommand: ContextCommand {
     func validate() throws {
         let hasCondition = conditions.olderThan != nil || largerThan != nil || conditions.match != nil
         try refuse(
-            entries.names.isEmpty && !all && !hasCondition,
+            entries.isEmpty && !all && !hasCondition,
             "specify what to remove: entries, --all, --older-than, --larger-than or --match")
         try refuse(yes && !all, "--yes requires --all")
-        try exclude(all && (!entries.names.isEmpty || hasCondition), "--all", with: "entries or conditions")
+        try exclude(all && (!entries.isEmpty || hasCondition), "--all", with: "entries or conditions")
     }
 
     /// The number of entries that --all removes without a question if there is no terminal.
@@ -36,7 +36,7 @@ struct PurgeCommand: ContextCommand {
             let isChosen = { (entry: Entry) in
                 largerThan.map { entry.receivedBytes > $0.bytes } ?? true && conditions.select(entry, now: now)
             }
-            guard entries.names.isEmpty else {
+            guard entries.isEmpty else {
                 named = try await selected(in: store, context)
                 let chosen = named.entries.filter(isChosen)
                 return try await store.purge(chosen, keepingPinned: !includePinned, dryRun: dryRun)
@@ -69,7 +69,7 @@ struct PurgeCommand: ContextCommand {
         var found: [Entry] = []
         var unknown: [String] = []
         var isDelivered = false
-        for name in entries.names {
+        for name in entries {
             do {
                 let entry = try await store.entry(matching: name, context)
                 // A URL stands for all variants of its download.

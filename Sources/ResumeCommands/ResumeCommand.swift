@@ -7,7 +7,7 @@ import ResumeStore
 struct ResumeCommand: ContextCommand {
     static let configuration = CommandConfiguration("resume")
 
-    @OptionGroup var jobs: JobArguments
+    @Argument(help: .of("job")) var jobs: [String] = []
     @Option("resume/url") var url: String?
     @Flag("allow-unvalidated") var allowUnvalidated = false
     @OptionGroup var headers: HeaderOptions
@@ -20,12 +20,12 @@ struct ResumeCommand: ContextCommand {
 
     func validate() throws {
         guard let url else { return }
-        try require(jobs.names.count == 1, "--url requires exactly one job")
+        try require(jobs.count == 1, "--url requires exactly one job")
         try Redaction.requireURL(url, of: "--url")
     }
 
     func run(_ context: CommandContext) async throws {
-        let selection = JobSelection(jobs.names)
+        let selection = JobSelection(jobs)
         let other = try url.map { try TypedURL.parse($0) }
         let netrc = try familiar.netrc(context.environment)
         var secrets = Secrets(

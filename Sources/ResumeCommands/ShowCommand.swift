@@ -7,16 +7,16 @@ struct ShowCommand: ContextCommand {
     static let configuration = CommandConfiguration("show")
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var entry: EntryArgument
+    @Argument(help: .of("entry")) var name: String
     @Flag("json") var json = false
 
     func run(_ context: CommandContext) async throws {
         try await context.withStore(storeOptions) { store in
             do {
-                let entry = try await store.entry(matching: entry.name, context)
+                let entry = try await store.entry(matching: name, context)
                 show(entry, try await store.events(for: entry.key).suffix(20), context)
             } catch let error as StoreError where error.code == .noEntry {
-                guard let (record, file) = try await store.delivered(named: entry.name) else { throw error }
+                guard let (record, file) = try await store.delivered(named: name) else { throw error }
                 guard json else { return Rendering.lines(record, file).forEach(context.print) }
                 let state = file.state(at: record.path).rawValue
                 context.print(Rendering.json(record, file).adding(["state": state]))

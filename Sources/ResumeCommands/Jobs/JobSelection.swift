@@ -1,13 +1,7 @@
-import ArgumentParser
 import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 import ResumeStore
-
-/// The arguments of commands that work on jobs.
-struct JobArguments: ParsableArguments {
-    @Argument(help: .of("job")) var names: [String] = []
-}
 
 /// The jobs that a user names.
 struct JobSelection {

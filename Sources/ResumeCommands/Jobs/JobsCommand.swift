@@ -84,7 +84,7 @@ struct CancelCommand: EndingCommand {
     static let end: Job.State? = .cancelled
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var jobs: JobArguments
+    @Argument(help: .of("job")) var jobs: [String] = []
     @Flag("cancel/all") var all = false
 }
 
@@ -94,7 +94,7 @@ struct ForgetCommand: EndingCommand {
     static let end: Job.State? = nil
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var jobs: JobArguments
+    @Argument(help: .of("job")) var jobs: [String] = []
     @Flag("forget/all") var all = false
     @Flag("forget/dry-run") var dryRun = false
 }
@@ -104,7 +104,7 @@ protocol EndingCommand: ContextCommand {
     /// The state of a job afterwards, which makes it one that has ended; nil if an ended job is removed.
     static var end: Job.State? { get }
     var storeOptions: StoreOptions { get }
-    var jobs: JobArguments { get }
+    var jobs: [String] { get }
     var all: Bool { get }
     /// Whether nothing is changed.
     var dryRun: Bool { get }
@@ -114,7 +114,7 @@ extension EndingCommand {
     var dryRun: Bool { false }
 
     func validate() throws {
-        try require(jobs.names.isEmpty == all, "name jobs, or use --all")
+        try require(jobs.isEmpty == all, "name jobs, or use --all")
     }
 
     func run(_ context: CommandContext) async throws {
@@ -126,7 +126,7 @@ extension EndingCommand {
             if all {
                 try await table.forEach { if $0.state.isEnded == (Self.end == nil) { chosen.append($0) } }
             } else {
-                chosen = try await JobSelection(jobs.names).jobs(on: table, context)
+                chosen = try await JobSelection(jobs).jobs(on: table, context)
             }
             for var job in chosen {
                 let name = Redaction.key(job.url)

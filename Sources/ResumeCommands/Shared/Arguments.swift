@@ -8,16 +8,6 @@ struct StoreOptions: ParsableArguments {
     @Option("store-max-age", transform: TimeSpan.argument) var storeMaxAge: TimeSpan?
 }
 
-/// The argument of commands that work on one entry.
-struct EntryArgument: ParsableArguments {
-    @Argument(help: .of("entry")) var name: String
-}
-
-/// The arguments of commands that work on several entries.
-struct EntryArguments: ParsableArguments {
-    @Argument(help: .of("entries/entry")) var names: [String] = []
-}
-
 /// The conditions that select entries.
 struct EntryConditions: ParsableArguments {
     @Option("match") var match: Glob?

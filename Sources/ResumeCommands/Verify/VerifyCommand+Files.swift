@@ -8,7 +8,7 @@ extension VerifyCommand {
     func compareFiles(with list: String, _ context: CommandContext) async throws {
         let checksums = try Checksums(path: list)
         var wrong = 0
-        for name in entries.names {
+        for name in entries {
             let path = try Destination(name).path
             if try await !compare(path, with: try checksums.digest(ofPath: path), context) { wrong += 1 }
         }

@@ -8,7 +8,7 @@ extension VerifyCommand {
     func compareRemotely(_ context: CommandContext) async throws {
         var found: [Entry] = []
         try await context.withStore(storeOptions) { store in
-            for name in entries.names { found.append(try await entry(name, in: store, context)) }
+            for name in entries { found.append(try await entry(name, in: store, context)) }
         }
         // As with 'resume', header fields are for one server.
         let origins = Set(found.compactMap { try? DownloadURL($0.url).origin }).sorted()

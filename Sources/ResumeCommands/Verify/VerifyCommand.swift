@@ -10,7 +10,7 @@ struct VerifyCommand: ContextCommand {
     static let configuration = CommandConfiguration("verify")
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var entries: EntryArguments
+    @Argument(help: .of("entries/entry")) var entries: [String] = []
     @Flag("repair") var repair = false
     @Flag("verify/dry-run") var dryRun = false
     @Flag("remote") var remote = false
@@ -22,10 +22,10 @@ struct VerifyCommand: ContextCommand {
 
     func validate() throws {
         try refuse(
-            remote && (repair || entries.names.isEmpty),
+            remote && (repair || entries.isEmpty),
             "--remote requires entries, and cannot be combined with --repair")
         try refuse(
-            checksums != nil && (remote || repair || entries.names.isEmpty),
+            checksums != nil && (remote || repair || entries.isEmpty),
             "--checksums requires files, and cannot be combined with --remote or --repair")
         try refuse(!headers.headers.isEmpty && !remote, "--header requires --remote")
         try refuse(dryRun && !repair, "--dry-run requires --repair; without it, nothing is removed")
@@ -40,7 +40,7 @@ struct VerifyCommand: ContextCommand {
         var wrong = 0
         try await context.withStore(storeOptions) { store in
             var names: Set<String> = []
-            for name in entries.names {
+            for name in entries {
                 do {
                     names.insert(try await entry(name, in: store, context).key)
                 } catch let error as CommandFailure where error.status == .notFound {
@@ -50,7 +50,7 @@ struct VerifyCommand: ContextCommand {
                     if try await !compare(record.path, with: digest, context) { wrong += 1 }
                 }
             }
-            if names.isEmpty, !entries.names.isEmpty { return }
+            if names.isEmpty, !entries.isEmpty { return }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repairs) { finding in
                 context.print(json ? Self.json(finding).json : Self.line(finding))
                 found += 1
