@@ -5,7 +5,9 @@ import Testing
 
 /// Whom the end of a run is told.
 struct ListenersTests {
-    private static func ends(_ listeners: Listeners, _ run: Set<Int>, adding steps: [(caller: Int, waits: Bool)]) -> [Int] {
+    private static func ends(_ listeners: Listeners, _ run: Set<Int>, adding steps: [(caller: Int, waits: Bool)])
+        -> [Int]
+    {
         let told = Mutex<[Int]>([])
         let add = { (caller: Int, waits: Bool) in
             listeners.add(caller, to: 0, waits: waits) { _ in told.withLock { $0.append(caller) } }

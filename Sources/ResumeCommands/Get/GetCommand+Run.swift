@@ -21,7 +21,7 @@ extension GetCommand {
             do {
                 _ = try request.checkedDestination()
                 break
-            } catch where first.isLast && item.place == first.items.last?.place {
+            } catch  where first.isLast && item.place == first.items.last?.place {
                 let failure = CommandFailure(error)
                 if messages.json { context.print(GetReporter.json(failure, error, of: request)) }
                 throw failure

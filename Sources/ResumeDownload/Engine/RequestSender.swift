@@ -43,7 +43,8 @@ struct RequestSender {
             let response: TransportResponse
             do {
                 response = try await CookieJar.$current.withValue(cookies) {
-                    try await CookieJar.$isAtCallersOrigin.withValue(presentsCertificate && redirection.isAtFirstOrigin) {
+                    try await CookieJar.$isAtCallersOrigin.withValue(presentsCertificate && redirection.isAtFirstOrigin)
+                    {
                         try await transport.send(message, timeout: request.boundedStallTimeout)
                     }
                 }
