@@ -16,6 +16,7 @@ package protocol BodyPart: Sendable {
 /// while nothing reads. Transports differ only in which thread that is.
 package final class BodyMailbox: Sendable {
     package typealias Reader = @Sendable (RawSpan) throws -> Bool
+    private typealias Waiter = CheckedContinuation<Bool, any Error>
 
     /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
     package static var limit: Int { 1 << 20 }
@@ -28,7 +29,7 @@ package final class BodyMailbox: Sendable {
         var headWaiter: CheckedContinuation<HTTPResponse, any Error>?
         var parts = PartQueue()
         var reader: Reader?
-        var waiter: CheckedContinuation<Bool, any Error>?
+        var waiter: Waiter?
         /// Whether the reader is being called; nothing else is passed to it until that call returns.
         var isReading = false
         /// Called as soon as there is room for more parts.
@@ -81,7 +82,7 @@ package final class BodyMailbox: Sendable {
 
     /// Implements `ResponseBody.pause()`.
     package func pause() {
-        let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
+        let waiter = state.withLock { state -> Waiter? in
             state.reader = nil
             // A call of the reader ends first.
             return state.isReading ? nil : state.waiter.take()
@@ -165,7 +166,7 @@ package final class BodyMailbox: Sendable {
 
     private enum Step {
         case pass(any BodyPart, from: Int, Reader)
-        case resume(CheckedContinuation<Bool, any Error>, Result<Bool, any Error>)
+        case resume(Waiter, Result<Bool, any Error>)
         case tellRoom(@Sendable () -> Void)
         case nothing
     }
@@ -185,14 +186,13 @@ package final class BodyMailbox: Sendable {
     /// Decides on the next step; parts that were added before the end are passed on before it.
     private static func next(_ state: inout State) -> Step {
         if state.isReading { return .nothing }
-        // Earlier than when nothing is left, so that receiving and writing go on at the same time.
+        // Not only when nothing is left, so that receiving and writing go on at the same time.
         if state.end != nil || state.parts.cost <= limit / 2, let call = state.onRoom.take() { return .tellRoom(call) }
         guard let reader = state.reader else { return .nothing }
         if let part = state.parts.first {
             state.isReading = true
             return .pass(part, from: state.parts.passed, reader)
         }
-        if let call = state.onRoom.take() { return .tellRoom(call) }
         guard case .some(let error) = state.end, let waiter = state.waiter.take() else { return .nothing }
         state.reader = nil
         return .resume(waiter, error.map { .failure($0) } ?? .success(false))
@@ -208,7 +208,7 @@ package final class BodyMailbox: Sendable {
                 return try reader(bytes.extracting(passed..<end))
             }
         }
-        let waiter = state.withLock { state -> CheckedContinuation<Bool, any Error>? in
+        let waiter = state.withLock { state -> Waiter? in
             state.isReading = false
             state.parts.advance(to: end, isWhole: isWhole)
             if case .success(true) = mayGoOn, state.reader != nil { return nil }

@@ -27,7 +27,7 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
 
     deinit { state.withLock { $0.task }?.cancel() }
 
-    func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+    func read(_ reader: @escaping BodyMailbox.Reader) async throws -> Bool {
         try await mailbox.read(reader) { _, _ in
             state.withLock { state in
                 if let parts = state.parts.take() {

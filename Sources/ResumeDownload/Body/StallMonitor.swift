@@ -42,7 +42,7 @@ final class StallMonitor: Sendable {
     }
 
     /// Reads parts of a body, and measures the time between them.
-    func read(_ body: any ResponseBody, _ take: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+    func read(_ body: any ResponseBody, _ take: @escaping BodyMailbox.Reader) async throws -> Bool {
         resume()
         defer { pause() }
         return try await body.read { [self] bytes in

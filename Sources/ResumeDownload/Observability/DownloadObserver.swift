@@ -107,9 +107,9 @@ struct DownloadObserver: Sendable {
         switch event {
         case .progress: break
         case .waiting: logger?.debug("waiting for another download of the same resource")
-        case .started(let total): logger?.debug("started", metadata: ["total": .optional(total)])
+        case .started(let total): logger?.debug("started", metadata: ["total": "\(total, default: "unknown")"])
         case .resumed(let offset, let total):
-            logger?.debug("resumed", metadata: ["offset": "\(offset)", "total": .optional(total)])
+            logger?.debug("resumed", metadata: ["offset": "\(offset)", "total": "\(total, default: "unknown")"])
         case .damaged(let reason): logger?.info("damaged", metadata: .reason(reason))
         case .resumeDataOutdated(let reason): logger?.info("resume data outdated", metadata: .reason(reason))
         case .restarted(let reason, _):
@@ -141,11 +141,5 @@ extension Logger.Metadata {
             "reason": "\(reason.code.rawValue)", "explanation": "\(Printable.escaped(reason.text))",
         ]
         return own.merging(more) { own, _ in own }
-    }
-}
-
-extension Logger.MetadataValue {
-    fileprivate static func optional(_ number: Int64?) -> Logger.MetadataValue {
-        "\(number.map(String.init) ?? "unknown")"
     }
 }

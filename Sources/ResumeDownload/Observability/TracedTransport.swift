@@ -59,7 +59,7 @@ private final class TracedBody: ResponseBody {
 
     deinit { end(with: nil) }
 
-    func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+    func read(_ reader: @escaping BodyMailbox.Reader) async throws -> Bool {
         do {
             let hasMore = try await body.read(reader)
             if !hasMore { end(with: nil) }

@@ -4,7 +4,7 @@ package import ResumeStore
 extension DownloadError {
     package static let queueClosed = DownloadError(.closed, Reason("queue-closed"))
     /// The download was cancelled in the queue.
-    package static let cancelledInQueue = DownloadError(.cancelled, Reason("cancelled-in-queue"))
+    static let cancelledInQueue = DownloadError(.cancelled, Reason("cancelled-in-queue"))
 
     /// The request conflicts with another one for the same download.
     package static func conflict(_ text: String) -> DownloadError {

@@ -36,7 +36,7 @@ extension Downloader {
 
     /// Reports that a file is kept, and returns the result.
     static func keep(
-        _ path: String, _ reason: DownloadResult.Kept = .exists, _ onEvent: (DownloadEvent) -> Void
+        _ path: String, _ reason: DownloadResult.Kept, _ onEvent: (DownloadEvent) -> Void
     ) -> DownloadResult {
         var result = DownloadResult(path: path, totalBytes: (try? Destination(path))?.existingBytes ?? 0)
         result.isLengthVerified = false

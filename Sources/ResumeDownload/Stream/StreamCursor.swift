@@ -33,7 +33,7 @@ struct StreamCursor: Sendable {
     /// The epoch that the bytes returned so far are known to belong to.
     var epoch: Int?
 
-    init(_ algorithm: HTTPDigest.Algorithm, from start: Int64 = 0, withholding withheld: Int64 = 1) {
+    init(_ algorithm: HTTPDigest.Algorithm, from start: Int64, withholding withheld: Int64) {
         self.withheld = withheld
         self.start = max(start, 0)
         offset = self.start

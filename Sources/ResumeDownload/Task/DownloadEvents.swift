@@ -5,21 +5,21 @@ import Synchronization
 ///
 /// Of several progress events in a row, a slow reader gets only the last one. All others are delivered, however slow it
 /// is. Each event is delivered only once, so iterate over this only once.
-package struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
-    package typealias Element = DownloadEvent
+struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
+    typealias Element = DownloadEvent
 
     let mailbox: EventMailbox<Failure>
 
-    package func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
+    func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
 
     /// Waits for one event after another.
-    package struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate let mailbox: EventMailbox<Failure>
 
         /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
         ///
         /// - Throws: The error with which the download ended.
-        package mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
             try await mailbox.next(isolation: actor)
         }
     }
