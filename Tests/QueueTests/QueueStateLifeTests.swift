@@ -76,7 +76,7 @@ struct QueueStateLifeTests {
         _ = state.add([.init("a", to: "/1", caller: 1)])
         let first = try #require(state.items["a"]?.deliveries.first?.number)
         _ = state.takeGone()
-        _ = state.leave(1)
+        _ = state.leave(1, of: "a")
         #expect(state.takeGone().map(\.number) == [first])
         _ = state.add([.init("a", to: "/1", caller: 2)])
         let second = try #require(state.items["a"]?.deliveries.first?.number)

@@ -116,7 +116,9 @@ struct QueueStateRandomTests {
                         isOfDestination: Bool.random(using: &chance), sparing: Set(spared),
                         forGood: isForGood ? reason : nil))
             case 11, 12:
-                if let caller = waiting.sorted().randomElement(using: &chance) { try take(state.leave(caller)) }
+                guard let caller = waiting.sorted().randomElement(using: &chance) else { break }
+                let item = state.items.values.first { $0.deliveries.contains { $0.callers.contains(caller) } }
+                try take(state.leave(caller, of: try #require(item).key))
             case 13:
                 try take(state.cancel(key, Bool.random(using: &chance) ? .keepingPartial : .discardingPartial) ?? [])
             case 14: try take(state.pause(key) ?? [])

@@ -101,7 +101,7 @@ struct QueueStateTests {
         switch way {
         case 0: _ = state.pause("f")
         case 1: _ = state.cancel("f", .keepingPartial)
-        case 2: _ = state.leave(1)
+        case 2: _ = state.leave(1, of: "f")
         default: break
         }
         let actions = try end("f", &state, way == 3 ? .failed(isOfDestination: false) : .stopped)
@@ -203,17 +203,17 @@ struct QueueStateTests {
     func leaving() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/a", caller: 1), .init("a", to: "/a", caller: 2)])
-        #expect(state.leave(1) == [.answer([1], .left)])
-        #expect(state.leave(1).isEmpty)
+        #expect(state.leave(1, of: "a") == [.answer([1], .left)])
+        #expect(state.leave(1, of: "a").isEmpty)
         #expect(state.isActive("a", run: try #require(state.items["a"]?.run?.number)))
-        #expect(state.leave(2) == [.answer([2], .left), .stop("a")])
+        #expect(state.leave(2, of: "a") == [.answer([2], .left), .stop("a")])
         #expect(state.items["a"]?.wish == .cancelled)
         // Requested again before the run has ended: it resumes afterwards.
         _ = state.add([.init("a", to: "/a", caller: 3)])
         #expect(started(try end("a", &state, .stopped)) == ["a"])
         // An item added without a waiting caller stays wanted.
         _ = state.add([.init("a", to: "/a")])
-        #expect(state.leave(3) == [.answer([3], .left)])
+        #expect(state.leave(3, of: "a") == [.answer([3], .left)])
         #expect(state.items["a"]?.wish == .waiting)
     }
 
@@ -221,7 +221,7 @@ struct QueueStateTests {
     func leavingDestination() throws {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
-        #expect(state.leave(1) == [.answer([1], .left), .stop("a")])
+        #expect(state.leave(1, of: "a") == [.answer([1], .left), .stop("a")])
         _ = try end("a", &state, .stopped)
         #expect(state.items["a"]?.run?.destination == "/2")
     }

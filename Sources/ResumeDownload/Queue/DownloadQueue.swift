@@ -224,5 +224,7 @@ public actor DownloadQueue {
         try await recorded()
     }
 
-    private func leave(_ caller: QueueState.Caller) { step { $0.leave(caller) } }
+    private func leave(_ caller: QueueState.Caller) {
+        if let waiter = waiters[caller] { step { $0.leave(caller, of: waiter.key) } }
+    }
 }

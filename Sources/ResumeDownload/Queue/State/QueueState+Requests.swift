@@ -45,7 +45,6 @@ extension QueueState {
         update(new.key) {
             if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }
         }
-        if let caller = new.caller { enlist(caller, for: new.key) }
         if new.isExclusive { force(new.key) }
     }
 
@@ -72,12 +71,11 @@ extension QueueState {
     /// Removes a caller; others keep waiting.
     ///
     /// If nothing else wants the item, it is cancelled softly.
-    package mutating func leave(_ caller: Caller) -> [Action] {
-        guard let key = dismiss(caller) else { return [] }
-        actions.append(.answer([caller], .left))
+    package mutating func leave(_ caller: Caller, of key: Key) -> [Action] {
         guard let item = items[key], let left = item.deliveries.first(where: { $0.callers.contains(caller) }) else {
-            return takeActions()
+            return []
         }
+        answer([caller], .left)
         let isWanted = left.isKept || left.callers.count > 1
         update(key) {
             $0.forEachDelivery { $0.callers.removeAll { $0 == caller } }

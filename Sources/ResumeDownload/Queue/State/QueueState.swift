@@ -16,7 +16,6 @@ package struct QueueState: Sendable {
     /// The items that have a run, in the order of their starts.
     package internal(set) var running: [Key] = []
     var line = WaitingLine()
-    private var callers: [Caller: Key] = [:]
     var forced: Key?
     private var changed: Set<Key> = []
     private var gone: [(key: Key, number: Int)] = []
@@ -43,10 +42,10 @@ package struct QueueState: Sendable {
         running.isEmpty && (line.isEmpty || isHeld || isClosed) && !items.values.contains { $0.wish == .dropping }
     }
 
-    package var hasChanges: Bool { !changed.isEmpty }
+    var hasChanges: Bool { !changed.isEmpty }
 
     /// Returns the keys of the items that were added, changed or removed since the last call.
-    package mutating func takeChanges() -> Set<Key> {
+    mutating func takeChanges() -> Set<Key> {
         defer { changed = [] }
         return changed
     }
@@ -58,7 +57,7 @@ package struct QueueState: Sendable {
     }
 
     /// Marks an item as changed because data outside of this state has changed.
-    package mutating func touch(_ key: Key) -> [Action] {
+    mutating func touch(_ key: Key) -> [Action] {
         changed.insert(key)
         return takeActions()
     }
@@ -122,14 +121,8 @@ extension QueueState {
         bottom = min(bottom, rank)
     }
 
-    mutating func enlist(_ caller: Caller, for key: Key) { callers[caller] = key }
-
-    /// Forgets a caller that is about to be answered.
-    mutating func dismiss(_ caller: Caller) -> Key? { callers.removeValue(forKey: caller) }
-
     /// Answers callers, if there are any.
     mutating func answer(_ callers: [Caller], _ answer: Answer) {
-        for caller in callers { _ = dismiss(caller) }
         if !callers.isEmpty { actions.append(.answer(callers, answer)) }
     }
 
