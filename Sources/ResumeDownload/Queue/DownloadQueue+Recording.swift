@@ -48,20 +48,19 @@ extension DownloadQueue {
         unrecorded = []
         // Another queue may own the rows by now.
         if isReleased { return DownloadError.queueClosed }
-        var changes: [(delivery: Int, row: Job)] = []
+        var changes: [Change] = []
         for key in keys {
-            changes += rows(of: key).filter { $0.row != live[key]?.deliveries[$0.delivery]?.row }
+            changes += self.changes(of: key)
             if !hasMoreDestinations(key) { live[key]?.sign = nil }
             if state.items[key] == nil { live[key] = nil }
         }
         guard !changes.isEmpty || !removals.isEmpty else { return nil }
         let removed = removals
-        let delivered = changes.map { live[$0.row.key]?.deliveries[$0.delivery]?.rowsDelivered }
         do {
             let ids = try await table.record(changes.map(\.row), removing: removed)
             removals.subtract(removed)
-            for (((delivery, row), id), delivered) in zip(zip(changes, ids), delivered) {
-                if delivered == nil || live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered {
+            for ((delivery, row, delivered), id) in zip(changes, ids) {
+                if live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered {
                     // Cancelled or delivered while it was being recorded; if it is to run again, it gets another row.
                     removals.insert(id)
                 } else {
@@ -78,24 +77,27 @@ extension DownloadQueue {
         }
     }
 
-    /// Returns the rows that an item should have, by the numbers of its deliveries.
-    func rows(of key: String) -> [(delivery: Int, row: Job)] {
+    /// A row to be written, with how often the delivery of that number had been delivered before.
+    private typealias Change = (delivery: Int, row: Job, rowsDelivered: Int)
+
+    /// Returns the rows of an item that are not recorded as they should be.
+    private func changes(of key: String) -> [Change] {
         guard let item = state.items[key], let live = live[key] else { return [] }
         let isPaused = item.wish == .paused
-        return item.deliveries.map { delivery in
-            let known = live.deliveries[delivery.number]
+        return item.deliveries.compactMap { delivery in
+            guard let known = live.deliveries[delivery.number] else { return nil }
             var row = Job(
-                id: known?.row?.id ?? 0, key: key, url: known?.request?.url.redacted ?? known?.row?.url ?? live.url,
+                id: known.row?.id ?? 0, key: key, url: known.request?.url.redacted ?? known.row?.url ?? live.url,
                 destination: delivery.destination,
                 state: delivery.failure != nil ? .failed : isPaused ? .paused : item.isRunning ? .running : .waiting,
                 priority: Int64(item.priority.rawValue), isExclusive: item.isExclusive, position: item.rank,
-                terms: known?.row?.terms, failure: delivery.failure)
-            if var request = known?.request {
+                terms: known.row?.terms, failure: delivery.failure)
+            if var request = known.request {
                 // If the process dies during a requested restart, the restart is not repeated.
                 if item.isRunning { request.restarts = false }
                 row.terms = JobTerms.text(for: request)
             }
-            return (delivery.number, row)
+            return row == known.row ? nil : (delivery.number, row, known.rowsDelivered)
         }
     }
 }

@@ -39,7 +39,7 @@ extension QueueState {
     /// Resumes everything, including items that were paused individually, but not items that failed permanently.
     package mutating func resumeAll() -> [Action] {
         isHeld = false
-        for item in items.values where item.wish == .paused && (item.next != nil || item.run != nil) {
+        for item in items.values where item.wish == .paused && item.hasWork {
             update(item.key) {
                 $0.wish = .waiting
                 $0.forEachDelivery { $0.hasFailed = false }
@@ -102,7 +102,7 @@ extension QueueState {
                 if let index = $0.index(of: destination) {
                     ($0.deliveries[index].isReady, $0.deliveries[index].isRestored) = (true, false)
                 }
-                if $0.wish == .restored, $0.next != nil || $0.run != nil { $0.wish = .waiting }
+                if $0.wish == .restored, $0.hasWork { $0.wish = .waiting }
             }
         }
         return schedule()

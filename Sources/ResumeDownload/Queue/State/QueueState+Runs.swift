@@ -69,8 +69,7 @@ extension QueueState {
         running.removeAll { $0 == key }
         update(key) { $0.run = nil }
         switch ending {
-        case .delivered: delivered(item, run, isOutdated: false)
-        case .outdated: delivered(item, run, isOutdated: true)
+        case .delivered, .outdated: delivered(item, run, isOutdated: ending == .outdated)
         // A failure of a run that is being stopped is taken as the result of stopping it.
         case .failed(let isOfDestination, let spared, let reason) where !run.isStopping:
             let isOutdated = !isOfDestination && spared.contains(run.delivery)
@@ -132,7 +131,7 @@ extension QueueState {
     /// An item whose restored deliveries have no request yet waits for those. If only failed deliveries are left, the
     /// item is paused, or has failed if all of them failed permanently.
     mutating func settle(_ key: Key) {
-        guard let item = items[key], item.run == nil, item.next == nil else { return }
+        guard let item = items[key], !item.hasWork else { return }
         switch item.wish {
         case .cancelled, .dropping, .downloading: break
         case .waiting, .paused, .restored, .failed:

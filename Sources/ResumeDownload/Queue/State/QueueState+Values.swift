@@ -11,13 +11,13 @@ extension QueueState {
         package let destination: String
         package var callers: [Caller] = []
         /// Whether it is wanted even if no caller waits for it.
-        package var isKept: Bool
+        var isKept: Bool
         /// Whether a request for it exists.
         package var isReady: Bool
         /// Whether an earlier process left it and it has not been resumed or requested since.
-        package var isRestored = false
+        var isRestored = false
         /// Whether it failed and waits until the other deliveries have been tried.
-        package var hasFailed = false
+        var hasFailed = false
         /// Why it failed permanently; nil if it did not.
         package var failure: Reason?
 
@@ -45,7 +45,7 @@ extension QueueState {
         /// ``QueueState/maximumRunning``.
         package var isPaused = false
         /// Whether it waits for a place to go on, before items that have not begun.
-        package var isResuming = false
+        var isResuming = false
     }
 
     /// One download.
@@ -58,15 +58,17 @@ extension QueueState {
         package var run: Run?
         package var deliveries: [Delivery] = []
         /// Whether it is removed as soon as its run has ended.
-        package var isForgotten = false
+        var isForgotten = false
 
         /// The next delivery to run.
         var next: Delivery? { deliveries.first(where: \.isNext) }
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
         /// Whether it runs or waits to run.
-        var isUnderWay: Bool { wish == .waiting && (run != nil || next != nil) }
+        var isUnderWay: Bool { wish == .waiting && hasWork }
+        /// Whether it has a run or a delivery that can run.
+        var hasWork: Bool { run != nil || next != nil }
         var place: WaitingLine.Place { .init(isExclusive: isExclusive, priority: priority, rank: rank, key: key) }
-        package var isRunning: Bool { run?.isStopping == false }
+        var isRunning: Bool { run?.isStopping == false }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
         /// Why it, or the first of its failed deliveries, failed permanently.
         package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }

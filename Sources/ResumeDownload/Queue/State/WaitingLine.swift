@@ -10,8 +10,7 @@ struct WaitingLine: Sendable {
 
         static func < (left: Place, right: Place) -> Bool {
             if left.isExclusive != right.isExclusive { return right.isExclusive }
-            if left.priority != right.priority { return left.priority < right.priority }
-            return (left.rank, left.key) < (right.rank, right.key)
+            return (left.priority, left.rank, left.key) < (right.priority, right.rank, right.key)
         }
     }
 
