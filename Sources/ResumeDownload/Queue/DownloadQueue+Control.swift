@@ -81,12 +81,11 @@ extension DownloadQueue {
     @discardableResult
     public func setRateLimit(_ rate: Int64?, for download: some DownloadKeyConvertible) -> Bool {
         let key = download.downloadKey.rawValue
-        guard !state.isClosed, let item = live[key] else { return false }
-        let requested = item.deliveries.filter { $0.value.request != nil }.keys
-        for delivery in requested { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
+        guard !state.isClosed, let item = live[key], item.request != nil else { return false }
+        for delivery in item.deliveries.keys { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
         live[key]?.limit()
         step { $0.touch(key) }
-        return !requested.isEmpty
+        return true
     }
 
     /// Forgets downloads that were cancelled softly and frees memory; call it when memory is low.
@@ -98,18 +97,17 @@ extension DownloadQueue {
     }
 
     /// Returns what runs, waits, is paused or has failed at this moment, and what the store's collector removed of it.
-    public func report() async -> DownloadQueue.Report {
+    public func report() async -> Report {
         await noteEvictions()
-        let running = state.running.compactMap { state.items[$0] }
-        let waiting = state.waiting.compactMap { state.items[$0] }
-        let known = Set((running + waiting).map(\.key))
+        let inLine = (state.running + state.waiting).compactMap { state.items[$0] }
+        let known = Set(inLine.map(\.key))
         let rest = state.items.values.filter { !known.contains($0.key) }.sorted {
             ($0.wish.rawValue, $1.rank) < ($1.wish.rawValue, $0.rank)
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
-        return DownloadQueue.Report(
+        return Report(
             maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
-            items: (running + waiting + rest).map(reported))
+            items: (inLine + rest).map(reported))
     }
 
     /// Reads what the collector of any process has removed since the last call.
@@ -120,11 +118,11 @@ extension DownloadQueue {
         evicted = found
     }
 
-    private func reported(_ item: QueueState.Item) -> DownloadQueue.Report.Item {
+    private func reported(_ item: QueueState.Item) -> Report.Item {
         var progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
-        return DownloadQueue.Report.Item(
+        return Report.Item(
             key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
             state: item.isRunning ? .downloading : item.wish, receivedBytes: progress.receivedBytes,
             evictedBytes: evicted,
@@ -139,7 +137,11 @@ extension DownloadQueue {
         lastIdle += 1
         let number = lastIdle
         await withTaskCancellationHandler {
-            await untilIdle(number, isCancellable: true)
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled { return continuation.resume() }
+                idle[number] = continuation
+                settle()
+            }
         } onCancel: {
             Task { await self.stopWaiting(number) }
         }
@@ -152,9 +154,8 @@ extension DownloadQueue {
     /// The queue is closed when this returns.
     public func close() async {
         step { $0.close() }
-        lastIdle += 1
-        // Not cancellable: the queue is held until the last row is written.
-        await untilIdle(lastIdle, isCancellable: false)
+        // In a task that is not cancelled with this one: the queue is held until the last row is written.
+        await Task { await waitUntilIdle() }.value
         guard !isReleased else { return }
         isReleased = true
         table.close()

@@ -8,7 +8,7 @@ extension DownloadQueue {
     ///
     /// Does not access the disk, so that requests are added in the order in which they arrive.
     func checked(
-        _ request: DownloadRequest, caller: QueueState.Caller? = nil, priority: DownloadQueue.Priority,
+        _ request: DownloadRequest, caller: QueueState.Caller? = nil, priority: Priority,
         isExclusive: Bool = false
     ) throws -> QueueState.Addition {
         guard !state.isClosed else { throw DownloadError.queueClosed }
@@ -39,12 +39,9 @@ extension DownloadQueue {
 
     /// Sets the request of a delivery; the old digest and rate limit stay if the new request has none.
     func give(_ request: DownloadRequest, to number: Int, of key: String) {
-        guard let delivery = state.items[key]?.deliveries.first(where: { $0.number == number }) else { return }
         var item = live[key] ?? Live(url: request.url.redacted, listeners: Listeners())
         let known = item.deliveries[number]?.request
         var request = request
-        // The working directory may have changed by the time it runs.
-        request.destination = delivery.destination
         request.digest = request.digest ?? known?.digest
         request.rateLimit = request.rateLimit ?? known?.rateLimit
         item.url = request.url.redacted
@@ -59,14 +56,13 @@ extension DownloadQueue {
     func forget(_ delivery: Int, of key: String) {
         if let row = live[key]?.deliveries.removeValue(forKey: delivery)?.row?.id { removals.insert(row) }
         live[key]?.limit()
-        left.removeAll { $0.delivery == delivery }
     }
 }
 
 extension DownloadRequest {
     /// Throws if a request asks for different bytes under the same key as another one.
     func requireAgreement(with other: DownloadRequest) throws(DownloadError) {
-        let hasOtherDigest = digest.flatMap { digest in other.digest.map { digest != $0 } } ?? false
+        let hasOtherDigest = digest != nil && other.digest != nil && digest != other.digest
         let hasOtherCoding = acceptEncoding.lowercased() != other.acceptEncoding.lowercased()
         guard hasOtherDigest || hasOtherCoding else { return }
         throw DownloadError.conflict(
@@ -93,7 +89,7 @@ extension DownloadRequest {
     func isAnswered(by other: DownloadRequest) -> Bool {
         isSame(as: other) && permits == nil && (digest == nil || digest == other.digest)
             && (!restarts || other.restarts) && (allowsUnvalidated || !other.allowsUnvalidated)
-            && maximumLength.map { limit in other.maximumLength.map { $0 <= limit } ?? false } ?? true
+            && other.maximumLength ?? .max <= maximumLength ?? .max
     }
 
     /// Whether the same request is sent to the server.

@@ -2,13 +2,10 @@ import ResumeStore
 
 /// Restoring the downloads of an earlier process.
 extension DownloadQueue {
-    static func restore(
-        _ rows: [Job], into state: inout QueueState
-    ) -> (live: [String: Live], left: [RestoredDownload]) {
+    static func restore(_ rows: [Job], into state: inout QueueState) -> [String: Live] {
         var live: [String: Live] = [:]
-        var left: [RestoredDownload] = []
         for (row, rank) in zip(rows, ranks(of: rows)) {
-            let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
+            let priority = Priority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request =
                 isPlace(row.destination)
                 ? JobTerms.decoded(row.terms).flatMap { $0.needs == nil ? $0.request(for: row) : nil } : nil
@@ -27,15 +24,9 @@ extension DownloadQueue {
             item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
             item.limit()
             live[row.key] = item
-            left.append(
-                RestoredDownload(
-                    key: row.key, url: row.url, destination: row.destination, delivery: delivery,
-                    isPaused: row.state == .paused, failure: row.failure, receivedBytes: row.receivedBytes,
-                    totalBytes: row.totalBytes,
-                    request: request))
         }
         _ = state.takeChanges()
-        return (live, left)
+        return live
     }
 
     /// Returns the ranks of rows, with those of running downloads before all others.
@@ -58,10 +49,15 @@ extension DownloadQueue {
     }
 
     /// The downloads that an earlier process left and that have not been resumed or requested since.
-    public var restored: [DownloadQueue.RestoredDownload] {
-        left.filter { download in
-            state.items[download.key]?.deliveries.contains { $0.number == download.delivery && $0.isRestored } == true
-        }
+    public var restored: [RestoredDownload] {
+        state.items.values.flatMap { item in
+            item.deliveries.filter(\.isRestored).map { delivery in
+                let known = live[item.key]?.deliveries[delivery.number]
+                return RestoredDownload(
+                    key: item.key, url: known?.row?.url ?? "", destination: delivery.destination,
+                    delivery: delivery.number, request: known?.request)
+            }
+        }.sorted { $0.delivery < $1.delivery }
     }
 
     /// Resumes the downloads of an earlier process in their original order; those that were running come first.
@@ -76,7 +72,7 @@ extension DownloadQueue {
     ///   destination. Then nothing is resumed.
     @discardableResult
     public func resumeRestored(
-        _ supply: @Sendable (DownloadQueue.RestoredDownload) async throws -> DownloadRequest? = { $0.request }
+        _ supply: @Sendable (RestoredDownload) async throws -> DownloadRequest? = { $0.request }
     ) async throws -> Int {
         var supplied: [(download: RestoredDownload, request: DownloadRequest)] = []
         for download in restored where Self.isPlace(download.destination) {

@@ -57,6 +57,8 @@ extension DownloadQueue {
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
+        // The working directory may have changed since it was requested.
+        request.destination = run.destination
         request.queuedRows = delivery.row.map { [QueuedRow($0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, item.limiter]
@@ -83,7 +85,7 @@ extension DownloadQueue {
             let outcome = await Result { [request] in
                 try await downloader.download(request) { listeners.tell($0, of: run.delivery) }
             }
-            guard await self.ended(key, run, request, version: delivery.version, outcome) else { return }
+            guard await self.ended(key, run, outcome) else { return }
             onFinish?(key, outcome)
             await self.told()
         }
@@ -143,13 +145,11 @@ extension DownloadQueue {
     /// Handles the end of a run.
     ///
     /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
-    private func ended(
-        _ key: String, _ run: QueueState.Run, _ request: DownloadRequest, version: Int,
-        _ outcome: DownloadOutcome
-    ) -> Bool {
+    private func ended(_ key: String, _ run: QueueState.Run, _ outcome: DownloadOutcome) -> Bool {
+        guard let begun = live[key]?.begun else { return false }
         live[key]?.task = nil
         let wasActive = state.isActive(key, run: run.number)
-        if request.restarts, live[key]?.listeners.progress.hasBegun == true {
+        if begun.request.restarts, live[key]?.listeners.progress.hasBegun == true {
             live[key]?.deliveries[run.delivery]?.request?.restarts = false
         }
         let isEnd = (try? outcome.get()) != nil || wasActive
@@ -169,8 +169,8 @@ extension DownloadQueue {
             live[key]?.sign = nil
             let isOfDestination = (error as? StoreError)?.code.isOfDestination ?? false
             let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
-                guard number != run.delivery || delivery.version != version else { return false }
-                return delivery.request.map { !request.fares(like: $0) } ?? true
+                guard number != run.delivery || delivery.version != begun.version else { return false }
+                return delivery.request.map { !begun.request.fares(like: $0) } ?? true
             }
             let isForGood = (error as? DownloadError)?.code.isForGood ?? false
             step(outcome) {
@@ -210,19 +210,6 @@ extension DownloadQueue {
         let waiting = idle
         idle = [:]
         for continuation in waiting.values { continuation.resume() }
-    }
-
-    /// Waits until nothing runs and nothing waits for its turn.
-    ///
-    /// - Parameters:
-    ///   - number: Identifies the wait for ``stopWaiting(_:)``.
-    ///   - isCancellable: Whether to return at once if the task is cancelled.
-    func untilIdle(_ number: Int, isCancellable: Bool) async {
-        await withCheckedContinuation { continuation in
-            if isCancellable, Task.isCancelled { return continuation.resume() }
-            idle[number] = continuation
-            settle()
-        }
     }
 
     func stopWaiting(_ number: Int) { idle.removeValue(forKey: number)?.resume() }

@@ -107,8 +107,6 @@ public actor DownloadQueue {
     /// How many calls of `onFinish` are pending.
     var telling = 0
     var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
-    /// The downloads that an earlier process left, each with the number of its delivery.
-    var left: [RestoredDownload] = []
     /// The bytes that the collector removed since the last run, by key, as far as known.
     var evicted: [String: Int64] = [:]
     /// Whether the queue is open to others.
@@ -139,9 +137,8 @@ public actor DownloadQueue {
         self.configuration = configuration
         self.table = table
         limiter = RateLimiter(bytesPerSecond: configuration.rateLimit)
-        var state = QueueState(order: configuration.order, maximumRunning: configuration.maximumRunning)
-        (live, self.left) = Self.restore(left, into: &state)
-        self.state = state
+        state = QueueState(order: configuration.order, maximumRunning: configuration.maximumRunning)
+        live = Self.restore(left, into: &state)
     }
 
     /// Downloads one file when it is its turn.
