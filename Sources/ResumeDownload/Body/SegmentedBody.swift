@@ -9,8 +9,32 @@ import ResumeStore
 struct SegmentedBody {
     let run: DownloadRun
     let terms: Terms
-    /// The retries that are left.
-    let budget: RetryBudget
+    var outcome: Outcome
+    var plan: SegmentPlan
+    /// The bodies that are being received, with the offset at which each began.
+    var running: [Int: (segment: PartStream, body: any ResponseBody, start: Int64)] = [:]
+    /// The requests without a response, and the stream whose range each of them splits.
+    var asked: [Int: (range: Range<Int64>, splitting: Int?)] = [:]
+    /// The streams that were closed by the plan.
+    var closed: Set<Int> = []
+    private var lastID = 0
+    /// How many responses in a row were of no use because other streams had already fetched their range.
+    var tooLate = 0
+    /// The work to start; each part ends with a report.
+    private var starts: [@Sendable () async -> Report] = []
+    var isStopping = false
+    private let started: ContinuousClock.Instant
+    private let streams = StreamCount()
+
+    private static let interval: Duration = .milliseconds(250)
+
+    init(run: DownloadRun, terms: Terms, budget: RetryBudget) {
+        self.run = run
+        self.terms = terms
+        started = run.request.clock()
+        plan = SegmentPlan(length: terms.length, connections: run.connections, overlap: terms.policy.overlap)
+        outcome = Outcome(connections: run.connections, budget: budget)
+    }
 
     /// The properties of the download that further requests depend on.
     struct Terms {
@@ -31,6 +55,20 @@ struct SegmentedBody {
             self.representation = representation
             self.policy = policy
         }
+
+        /// Requests a range.
+        func ask(
+            _ range: Range<Int64>, held: [Range<Int64>], by run: DownloadRun
+        ) async throws -> (FetchResponse<any ResponseBody>, SegmentVerdict) {
+            let request = Plan.RangeRequest(
+                segment: range, held: held, validator: representation.validator, policy: policy)
+            let (response, route) = try await run.reply(to: .range(request))
+            // Another address may have other bytes; a request of the single stream decides.
+            guard run.settled == nil || route.redirection.url.address == run.settled?.redirection.url.address else {
+                return (response, .noMore(.otherAddressOfPart))
+            }
+            return (response, SegmentVerdict(for: response.head, to: request, stored: representation, policy: policy))
+        }
     }
 
     /// The outcome of all streams.
@@ -44,6 +82,7 @@ struct SegmentedBody {
         var interruption: Reason?
         /// The maximum number of connections from now on.
         var connections: Int
+        /// The retries that are left.
         var budget: RetryBudget
     }
 
@@ -58,62 +97,91 @@ struct SegmentedBody {
         case tick
     }
 
-    struct Asked {
-        var range: Range<Int64>
-        var splitting: Int?
-    }
+    var isBusy: Bool { !running.isEmpty || !asked.isEmpty }
 
-    struct Running {
-        let segment: PartStream
-        let body: any ResponseBody
-        let start: Int64
-    }
+    var transfer: Transfer { run.transfer }
 
-    private static let interval: Duration = .milliseconds(250)
+    var now: Double { (run.request.clock() - started) / .seconds(1) }
 
     /// Transfers the first body and the other missing ranges.
     ///
     /// Afterwards, call ``Transfer/endBody(_:)``.
-    func run(with pump: BodyPump) async -> Outcome {
+    mutating func run(with pump: BodyPump) async -> Outcome {
         await withTaskGroup(of: Report.self) { group in
-            var crew = Crew(self)
-            crew.begin(pump, into: run.transfer.main, as: 0)
-            await crew.take(.tick)
-            await crew.act()
-            crew.start(in: &group)
-            while crew.isBusy, let report = await group.next() {
-                await crew.take(report)
-                await crew.act()
-                crew.start(in: &group)
+            begin(pump, into: transfer.main, as: 0)
+            await take(.tick)
+            await act()
+            start(in: &group)
+            while isBusy, let report = await group.next() {
+                await take(report)
+                await act()
+                start(in: &group)
             }
             group.cancelAll()
             // Responses that arrive now must be cancelled, so that their connections are released.
             for await report in group {
-                if case .answered(_, .success(let (response, _))) = report { run.cancel(response.body) }
+                if case .answered(_, .success(let (response, _))) = report { response.body.cancel() }
             }
-            return crew.outcome
+            return outcome
         }
     }
 
-    static func tick() async -> Report {
-        try? await Task.sleep(for: interval)
-        return .tick
+    mutating func begin(_ pump: BodyPump, into segment: PartStream, as id: Int) {
+        var pump = pump
+        pump.streams = streams
+        running[id] = (segment, pump.body, segment.held)
+        starts.append { [pump, transfer] in
+            let ended = await pump.run(into: segment)
+            // A failure here recurs when all streams have ended, and is reported then. While another process locks
+            // the database, each attempt takes as long as SQLite waits.
+            if (ended.failure as? StoreError)?.code != .busy {
+                try? await transfer.run { _ in try segment.checkpoint() }
+            }
+            return .ended(id, ended)
+        }
     }
 
-    /// Requests a range.
-    func ask(_ range: Range<Int64>, held: [Range<Int64>]) async throws -> (
-        FetchResponse<any ResponseBody>, SegmentVerdict
-    ) {
-        let request = Plan.RangeRequest(
-            segment: range, held: held, validator: terms.representation.validator, policy: terms.policy)
-        let (response, route) = try await run.reply(to: .range(request))
-        // Another address may have other bytes; a request of the single stream decides.
-        guard run.settled == nil || route.redirection.url.address == run.settled?.redirection.url.address else {
-            return (response, .noMore(.otherAddressOfPart))
+    mutating func waitForTick() {
+        starts.append {
+            try? await Task.sleep(for: Self.interval)
+            return .tick
         }
-        return (
-            response,
-            SegmentVerdict(for: response.head, to: request, stored: terms.representation, policy: terms.policy)
-        )
+    }
+
+    /// Performs the actions of the plan.
+    private mutating func act() async {
+        defer { streams.update(running.count + asked.count) }
+        guard !isStopping, !Task.isCancelled else { return }
+        let streams = running.map { id, stream in
+            SegmentPlan.Stream(id: id, start: stream.start, position: stream.segment.held, end: stream.segment.end)
+        }
+        // Read after the positions above, so that no bytes seem to be missing between the received and the expected
+        // ones.
+        let held = await transfer.heldRanges
+        run.digest.running?.advance(to: await transfer.contiguousLength)
+        let state = SegmentPlan.State(held: held, running: streams, asked: asked.values.map(\.range), now: now)
+        let actions = plan.actions(state)
+        outcome.connections = plan.limit
+        for action in actions {
+            switch action {
+            case .close(let id):
+                closed.insert(id)
+                running[id]?.body.cancel(
+                    with: TransportError(.stalled, "closed because it was slower than the other connections"))
+            case .open(let range, let splitting):
+                lastID += 1
+                asked[lastID] = (range, splitting)
+                starts.append { [run, terms, id = lastID] in
+                    .answered(id, await Result { try await terms.ask(range, held: held, by: run) })
+                }
+            }
+        }
+    }
+
+    /// Starts what was decided, or cancels everything.
+    private mutating func start(in group: inout TaskGroup<Report>) {
+        for start in starts { group.addTask { await start() } }
+        starts = []
+        if isStopping { group.cancelAll() }
     }
 }

@@ -28,7 +28,7 @@ extension DownloadRun {
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
             digestCourse.isOfOneAnswer = false
             let before = await transfer.receivedBytes
-            let body = SegmentedBody(run: self, terms: terms, budget: budget)
+            var body = SegmentedBody(run: self, terms: terms, budget: budget)
             let ended = await reportingProgress { await body.run(with: pump) }
             budget = ended.budget
             outcome = try await finish(ended, before: before)
