@@ -1,14 +1,9 @@
-#if os(Linux)
-@unsafe @preconcurrency import Dispatch
-#else
-import Dispatch
-#endif
+import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 import Synchronization
 
-/// Computes the digest of a file while it is being written, on a separate queue, so that little is left to do at the
-/// end.
+/// Computes the digest of a file while it is being written, on another thread, so that little is left to do at the end.
 ///
 /// It reads the written bytes back from the system's cache. So resumed downloads are hashed in the same way, and the
 /// receiving thread never waits.
@@ -19,14 +14,13 @@ final class RunningDigest: Sendable {
         var position: Int64 = 0
     }
 
-    /// How many new bytes justify waking the queue.
+    /// How many new bytes justify waking a thread.
     private static let stride: Int64 = 4 << 20
 
     let algorithm: HTTPDigest.Algorithm
     /// The file; its length is ignored.
     private let blob: HeldBytes
-    private let queue = DispatchQueue(label: "resume-store.digest")
-    /// Used on the queue only.
+    /// Locked while bytes are hashed.
     private let state: Mutex<State>
     private let isQueued = Atomic(false)
     private let wanted: Atomic<Int64>
@@ -48,7 +42,7 @@ final class RunningDigest: Sendable {
             return
         }
         wanted.store(held, ordering: .relaxed)
-        queue.async {
+        Blocking.begin {
             // A read error is ignored here: the bytes are read again at the end, and an error is reported then.
             try? self.hash(upTo: held)
             self.isQueued.store(false, ordering: .releasing)
@@ -59,11 +53,7 @@ final class RunningDigest: Sendable {
     ///
     /// - Throws: `StoreError` if they cannot be read.
     func finish(at length: Int64) async throws -> HTTPDigest? {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                continuation.resume(with: Result { try self.hash(upTo: length) })
-            }
-        }
+        try await Blocking.run { try self.hash(upTo: length) }
         return state.withLock { $0.position == length ? $0.hash.digest : nil }
     }
 
