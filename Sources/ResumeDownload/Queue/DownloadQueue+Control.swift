@@ -53,7 +53,7 @@ extension DownloadQueue {
         let key = download.downloadKey.rawValue
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
         // Set even if the run is already being paused.
-        if isKnown { live[key]?.interruption?.set(interruption(of: key)) }
+        if isKnown { live[key]?.begun?.request.interruption?.set(interruption(of: key)) }
         if isKnown, state.items[key]?.wish == .dropping {
             await withCheckedContinuation { drops[key, default: []].append($0) }
         }
@@ -119,7 +119,7 @@ extension DownloadQueue {
     }
 
     private func reported(_ item: QueueState.Item) -> Report.Item {
-        var progress = live[item.key]?.listeners.progress ?? Listeners.Progress()
+        var progress = live[item.key]?.listeners.progress ?? .init()
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
         return Report.Item(

@@ -39,7 +39,7 @@ extension DownloadQueue {
 
     /// Sets the request of a delivery; the old digest and rate limit stay if the new request has none.
     func give(_ request: DownloadRequest, to number: Int, of key: String) {
-        var item = live[key] ?? Live(url: request.url.redacted, listeners: Listeners())
+        var item = live[key] ?? Live(url: request.url.redacted)
         let known = item.deliveries[number]?.request
         var request = request
         request.digest = request.digest ?? known?.digest

@@ -33,8 +33,8 @@ extension DownloadQueue {
     ///
     /// They would have these if the process had stopped them instead of being killed.
     private static func ranks(of rows: [Job]) -> [Int64] {
-        var top = rows.map(\.position).max() ?? 0
         var ranks = rows.map(\.position)
+        var top = ranks.max() ?? 0
         for index in rows.indices.reversed() where rows[index].state == .running {
             // Positions are far from overflowing.
             top += 1

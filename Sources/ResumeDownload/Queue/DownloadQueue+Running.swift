@@ -16,7 +16,7 @@ extension DownloadQueue {
             switch action {
             case .start(let key, let run): starts.append((key, run))
             case .stop(let key):
-                live[key]?.interruption?.set(interruption(of: key))
+                live[key]?.begun?.request.interruption?.set(interruption(of: key))
                 live[key]?.task?.cancel()
             case .drop(let key): Task { await drop(key) }
             case .answer(let callers, let answer):
@@ -67,26 +67,22 @@ extension DownloadQueue {
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }
-        let interruption = Interruption()
-        request.interruption = interruption
-        live[key]?.interruption = interruption
+        request.interruption = Interruption()
         live[key]?.failure = nil
         live[key]?.begun = (request, delivery.version)
         item.listeners.begin(for: run.callers)
-        let downloader = downloader
-        let onFinish = configuration.onFinish
         let listeners = item.listeners
         // Runs outside of the actor so as not to block it.
         live[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
-            await downloader.waitsForOrigin(of: request)
+            await self.downloader.waitsForOrigin(of: request)
             var request = request
             request.evictedBytes = await self.takeEvictedBytes(of: key)
             let outcome = await Result { [request] in
-                try await downloader.download(request) { listeners.tell($0, of: run.delivery) }
+                try await self.downloader.download(request) { listeners.tell($0, of: run.delivery) }
             }
             guard await self.ended(key, run, outcome) else { return }
-            onFinish?(key, outcome)
+            self.configuration.onFinish?(key, outcome)
             await self.told()
         }
     }
@@ -169,8 +165,8 @@ extension DownloadQueue {
             live[key]?.sign = nil
             let isOfDestination = (error as? StoreError)?.code.isOfDestination ?? false
             let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
-                guard number != run.delivery || delivery.version != begun.version else { return false }
-                return delivery.request.map { !begun.request.fares(like: $0) } ?? true
+                (number != run.delivery || delivery.version != begun.version)
+                    && delivery.request.map { !begun.request.fares(like: $0) } ?? true
             }
             let isForGood = (error as? DownloadError)?.code.isForGood ?? false
             step(outcome) {

@@ -53,15 +53,13 @@ public actor DownloadQueue {
         var url: String
         /// The deliveries by number.
         var deliveries: [Int: LiveDelivery] = [:]
-        let listeners: Listeners
+        var listeners = Listeners()
         let limiter = RateLimiter(bytesPerSecond: nil)
         var task: Task<Void, Never>?
-        /// The request that the last run was started with, and the version of that request.
+        /// The request that the last run was started with, which has the reason for stopping it, and its version.
         var begun: (request: DownloadRequest, version: Int)?
         var announcing: Task<Void, Never>?
         var sign: WaitingSign?
-        /// The reason for stopping the last run.
-        var interruption: Interruption?
         var failure: Reason?
 
         /// The request of any delivery; they have the same key.

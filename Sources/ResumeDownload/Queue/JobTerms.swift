@@ -80,10 +80,11 @@ package struct JobTerms: Codable {
         var needs = (request.url.hasSecrets ? [Self.url] : []) + request.needs
         var known: [String] = []
         for field in request.headerFields {
-            if Redirection.isSecret(field, among: request.secretHeaderFields) {
-                if !needs.contains(field.name.rawName) { needs.append(field.name.rawName) }
-            } else {
-                known += [field.name.rawName, field.value]
+            let name = field.name.rawName
+            if !Redirection.isSecret(field, among: request.secretHeaderFields) {
+                known += [name, field.value]
+            } else if !needs.contains(name) {
+                needs.append(name)
             }
         }
         self.needs = needs.isEmpty ? nil : needs

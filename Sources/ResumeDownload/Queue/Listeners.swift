@@ -22,7 +22,7 @@ final class Listeners: Sendable {
 
     init(_ progress: Progress = Progress()) { state = Mutex(State(progress: progress)) }
 
-    var progress: Progress { state.withLock { $0.progress } }
+    var progress: Progress { state.withLock(\.progress) }
 
     /// Adds a listener; `waits` if the present run answers only those that it began with.
     func add(

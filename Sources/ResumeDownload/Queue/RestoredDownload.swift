@@ -8,7 +8,7 @@ extension DownloadQueue {
         /// The path to which it is delivered.
         public var destination: String
         /// The number of its delivery.
-        package var delivery: Int
+        var delivery: Int
         /// The original request, if it can be recreated from what was recorded.
         ///
         /// nil if it had secrets or closures, which are not recorded: user info or a signature in the URL, header fields, a

@@ -4,9 +4,8 @@ package import ResumeHTTP
 extension QueueState {
     /// Pauses one item; its callers keep waiting.
     package mutating func pause(_ key: Key) -> [Action]? {
-        guard let item = items[key], item.wish == .waiting || item.wish == .restored else {
-            return items[key]?.wish == .paused ? [] : nil
-        }
+        let wish = items[key]?.wish
+        guard wish == .waiting || wish == .restored else { return wish == .paused ? [] : nil }
         // Stopped while it still wishes to run, so that it gets a rank before items that have not begun.
         stop(key)
         update(key) {

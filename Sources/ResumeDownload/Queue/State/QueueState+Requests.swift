@@ -79,7 +79,7 @@ extension QueueState {
         let isWanted = left.isKept || left.callers.count > 1
         update(key) {
             $0.forEachDelivery { $0.callers.removeAll { $0 == caller } }
-            if !isWanted { $0.deliveries.removeAll { $0.number == left.number } }
+            $0.deliveries.removeAll { !$0.isWanted }
         }
         if isWanted || item.wish == .dropping { return takeActions() }
         lose([left.number], of: item)

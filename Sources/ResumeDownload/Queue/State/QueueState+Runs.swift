@@ -50,8 +50,7 @@ extension QueueState {
     /// - Returns: nil if there is no place to go on.
     package mutating func pauses(_ key: Key, run number: Int, _ isPaused: Bool) -> [Action]? {
         guard let run = items[key]?.run, run.number == number, run.isPaused != isPaused else { return [] }
-        let paused = running.count { items[$0]?.run?.isPaused == true }
-        if isPaused, paused >= Self.mostPaused { return [] }
+        if isPaused, running.count - places >= Self.mostPaused { return [] }
         if !isPaused, !run.isStopping, places >= maximumRunning {
             if !run.isResuming { update(key) { $0.run?.isResuming = true } }
             return nil
@@ -72,10 +71,7 @@ extension QueueState {
         case .delivered, .outdated: delivered(item, run, isOutdated: ending == .outdated)
         // A failure of a run that is being stopped is taken as the result of stopping it.
         case .failed(let isOfDestination, let spared, let reason) where !run.isStopping:
-            let isOutdated = !isOfDestination && spared.contains(run.delivery)
-            failed(key, run, isOutdated: isOutdated, forGood: reason) {
-                isOfDestination || spared.contains($0)
-            }
+            failed(key, run, isOfDestination, sparing: spared, forGood: reason)
         case .failed, .stopped: settle(key)
         }
         switch items[key]?.wish {
@@ -104,20 +100,21 @@ extension QueueState {
 
     /// Answers the callers of deliveries that failed; deliveries that are wanted without a caller stay, to be resumed.
     private mutating func failed(
-        _ key: Key, _ run: Run, isOutdated: Bool, forGood reason: Reason?, isSpared: (Int) -> Bool
+        _ key: Key, _ run: Run, _ isOfDestination: Bool, sparing spared: Set<Int>, forGood reason: Reason?
     ) {
         var told: [Caller] = []
         update(key) { item in
             item.forEachDelivery { delivery in
                 let isOwn = delivery.number == run.delivery
-                if isOwn && isOutdated {
-                    told += delivery.takeCallers(of: run)
-                } else if isOwn || !isSpared(delivery.number) {
+                let isSpared = isOfDestination ? !isOwn : spared.contains(delivery.number)
+                if !isSpared {
                     told += delivery.callers
                     delivery.isKept = delivery.isKept && delivery.callers.isEmpty
                     delivery.hasFailed = delivery.isKept
                     if delivery.hasFailed { delivery.failure = reason }
                     delivery.callers = []
+                } else if isOwn {
+                    told += delivery.takeCallers(of: run)
                 }
             }
             item.deliveries.removeAll { !$0.isWanted }

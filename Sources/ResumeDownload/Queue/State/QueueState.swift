@@ -7,7 +7,7 @@ package struct QueueState: Sendable {
     /// A caller that waits for an answer.
     package typealias Caller = Int
 
-    package let order: DownloadQueue.Order
+    let order: DownloadQueue.Order
     package internal(set) var maximumRunning: Int
     /// Whether the whole queue is paused.
     package internal(set) var isHeld = false
@@ -87,7 +87,7 @@ extension QueueState {
         for delivery in before where !item.deliveries.contains(where: { $0.number == delivery.number }) {
             gone.append((key, delivery.number))
         }
-        if item.wish == .waiting { item.forEachDelivery { $0.isRestored = $0.isRestored && !$0.isReady } }
+        if item.wish == .waiting { item.forEachDelivery { if $0.isReady { $0.isRestored = false } } }
         insert(item)
     }
 
