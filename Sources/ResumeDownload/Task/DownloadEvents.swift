@@ -5,23 +5,16 @@ import Synchronization
 ///
 /// Of several progress events in a row, a slow reader gets only the last one. All others are delivered, however slow it
 /// is. Each event is delivered only once, so iterate over this only once.
-struct DownloadEvents<Failure: Error>: AsyncSequence, Sendable {
-    typealias Element = DownloadEvent
-
+struct DownloadEvents<Failure: Error>: AsyncSequence, AsyncIteratorProtocol, Sendable {
     let mailbox: EventMailbox<Failure>
 
-    func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox) }
+    func makeAsyncIterator() -> Self { self }
 
-    /// Waits for one event after another.
-    struct Iterator: AsyncIteratorProtocol {
-        fileprivate let mailbox: EventMailbox<Failure>
-
-        /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
-        ///
-        /// - Throws: The error with which the download ended.
-        mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
-            try await mailbox.next(isolation: actor)
-        }
+    /// Returns the next event; nil at the end, or if the reading task is cancelled and no events wait.
+    ///
+    /// - Throws: The error with which the download ended.
+    func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> DownloadEvent? {
+        try await mailbox.next(isolation: actor)
     }
 }
 

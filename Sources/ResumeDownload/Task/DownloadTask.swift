@@ -39,8 +39,6 @@ public final class DownloadTask: Sendable {
         var phase = Phase.suspended
         var request: DownloadRequest
         var run: Task<Void, Never>?
-        /// Tells the run why it is stopped.
-        var interruption = Interruption()
         /// Protects the partial data from the collector as long as possible; nil before the first run.
         var sign: Lease?
         var outcome: DownloadOutcome?
@@ -114,7 +112,7 @@ public final class DownloadTask: Sendable {
         // Outside the lock because cancelling runs cancellation handlers.
         let run = mutable.withLock { mutable -> Task<Void, Never>? in
             guard mutable.phase.suspend() == .interrupt else { return nil }
-            mutable.interruption.set(.paused)
+            mutable.request.interruption?.set(.paused)
             return mutable.run
         }
         run?.cancel()
@@ -124,14 +122,11 @@ public final class DownloadTask: Sendable {
     public func cancel() { cancel(because: .cancelled) }
 
     private func cancel(because reason: Reason) {
-        let (run, waiters) = mutable.withLock { mutable -> (Task<Void, Never>?, [Waiter]?) in
+        let (run, waiters) = mutable.withLock { mutable in
             // Set even if the run is already being suspended.
-            mutable.interruption.set(reason)
-            switch mutable.phase.cancel() {
-            case .interrupt: return (mutable.run, nil)
-            case .finish: return (nil, mutable.finish(with: .failure(CancellationError())))
-            case .nothing, .begin: return (nil, nil)
-            }
+            mutable.request.interruption?.set(reason)
+            let isFinished = mutable.phase.cancel() == .finish
+            return (mutable.run, isFinished ? mutable.finish(with: .failure(CancellationError())) : nil)
         }
         run?.cancel()
         if let waiters { finish(waiters) }
@@ -165,11 +160,10 @@ public final class DownloadTask: Sendable {
 
     /// Starts a run; called with the lock held, so that no interruption is lost before the run exists.
     private func begin(_ mutable: inout Mutable) {
-        var request = mutable.request
-        mutable.interruption = Interruption()
-        request.interruption = mutable.interruption
+        // Tells the run why it is stopped.
+        mutable.request.interruption = Interruption()
         let isAgain = mutable.sign != nil
-        mutable.run = Task { [request] in
+        mutable.run = Task { [request = mutable.request] in
             var request = request
             // A later run reports what the collector has removed since the previous one.
             if isAgain {
