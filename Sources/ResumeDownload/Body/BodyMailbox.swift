@@ -51,7 +51,7 @@ package final class BodyMailbox: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             let ready: Result<HTTPResponse, any Error>? = state.withLock { state in
                 if let head = state.head { return .success(head) }
-                if case .some(let error) = state.end { return .failure(error ?? noHead()) }
+                if let error = state.end { return .failure(error ?? noHead()) }
                 state.headWaiter = continuation
                 return nil
             }
@@ -193,7 +193,7 @@ package final class BodyMailbox: Sendable {
             state.isReading = true
             return .pass(part, from: state.parts.passed, reader)
         }
-        guard case .some(let error) = state.end, let waiter = state.waiter.take() else { return .nothing }
+        guard let error = state.end, let waiter = state.waiter.take() else { return .nothing }
         state.reader = nil
         return .resume(waiter, error.map { .failure($0) } ?? .success(false))
     }

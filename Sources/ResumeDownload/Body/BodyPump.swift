@@ -8,9 +8,9 @@ struct BodyPump: Sendable {
     let body: any ResponseBody
     let request: DownloadRequest
     /// The running digest of the whole file; nil if none is needed.
-    let digest: RunningDigest?
+    var digest: RunningDigest?
     /// The digest that the server announced for this body.
-    let contentDigest: HTTPDigest?
+    var contentDigest: HTTPDigest?
     /// The count of concurrent streams; nil if there can be only one.
     var streams: StreamCount?
     /// Compares the received bytes up to an offset with a file in place; nil if there is none.
@@ -45,7 +45,7 @@ struct BodyPump: Sendable {
         defer { if let borderWatch { streams?.left(borderWatch) } }
         do {
             try await withCancellation {
-                while try await flow.read() {
+                while try await flow.monitor.read(body, flow.take) {
                     try await segment.catchUp()
                     if segment.hasAllWanted {
                         // The body may end here, which must be known before its digest can be compared.
@@ -54,7 +54,7 @@ struct BodyPump: Sendable {
                         guard contentDigest != nil, flow.received - end < Self.mostSurplus else { return body.cancel() }
                     }
                     guard segment.isAtSuccessor else {
-                        try await flow.waitForRate()
+                        try await flow.pace.wait()
                         continue
                     }
                     borderWatch = borderWatch ?? streams?.reachedBorder(body)
@@ -117,7 +117,7 @@ private final class BodyFlow: Sendable {
     private let segment: PartStream
     /// The hash of the body; nil if no digest was announced.
     private let hash: Mutex<RunningHash?>
-    private let pace: RatePace
+    let pace: RatePace
 
     init(of pump: BodyPump, into segment: PartStream) {
         self.pump = pump
@@ -130,12 +130,7 @@ private final class BodyFlow: Sendable {
     /// The number of bytes received over the network.
     var received: Int64 { monitor.received }
 
-    /// Reads the next parts of the body.
-    ///
-    /// - Returns: Whether there is more to read after a pause.
-    func read() async throws -> Bool { try await monitor.read(pump.body) { try self.take($0) } }
-
-    private func take(_ bytes: RawSpan) throws -> Bool {
+    func take(_ bytes: RawSpan) throws -> Bool {
         // Before it is written, since a reader may get it at once.
         if let limit = pump.request.maximumLength, let end = segment.end(after: bytes.byteCount), end > limit {
             throw DownloadError(.tooLarge, .tooLarge(receiving: end, limit: limit))
@@ -151,9 +146,6 @@ private final class BodyFlow: Sendable {
 
     /// Whether the body matches the announced digest.
     var matchesContentDigest: Bool {
-        pump.contentDigest == nil || hash.withLock { $0?.digest } == pump.contentDigest
+        hash.withLock { $0?.digest } == pump.contentDigest
     }
-
-    /// Waits until the rate limits permit more bytes.
-    func waitForRate() async throws { try await pace.wait() }
 }

@@ -116,7 +116,7 @@ final class RatePace: Sendable {
     /// Waits until more bytes may be received.
     func wait() async throws {
         for (index, limiter) in limiters.enumerated() {
-            while limiter.isLimiting, let delay = limiter.delay(of: tickets.withLock { $0[index] }) {
+            while let delay = limiter.delay(of: tickets.withLock { $0[index] }) {
                 try await Task.sleep(for: min(delay, Self.longestSleep))
             }
         }

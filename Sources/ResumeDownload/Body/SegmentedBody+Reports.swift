@@ -53,7 +53,7 @@ extension SegmentedBody {
                     break
                 }
                 tooLate = 0
-                let pump = BodyPump(body: response.body, request: request, digest: nil, contentDigest: nil)
+                let pump = BodyPump(body: response.body, request: request)
                 return begin(pump, into: segment, as: id)
             case .noMore(let reason):
                 if let seconds = ResponseTiming(response.head).afterSeconds {
@@ -109,7 +109,7 @@ extension SegmentedBody {
         // If nothing else runs, the single stream that follows counts the failure.
         guard isBusy else { return isStopping = true }
         let moment = RetryBudget.Moment(
-            now: run.request.waitClock.now(), total: terms.length, jitter: Double.random(in: 0...1))
+            now: run.request.waitClock.now(), total: terms.length, jitter: .random(in: 0...1))
         if case .wait(let delay) = outcome.budget.failed(received: received, at: moment) {
             plan.wait(until: now + delay / .seconds(1))
         } else {

@@ -36,6 +36,8 @@ struct SegmentedBody {
         outcome = Outcome(connections: run.connections, budget: budget)
     }
 
+    typealias Answer = (FetchResponse<any ResponseBody>, SegmentVerdict)
+
     /// The properties of the download that further requests depend on.
     struct Terms {
         let length: Int64
@@ -57,9 +59,7 @@ struct SegmentedBody {
         }
 
         /// Requests a range.
-        func ask(
-            _ range: Range<Int64>, held: [Range<Int64>], by run: DownloadRun
-        ) async throws -> (FetchResponse<any ResponseBody>, SegmentVerdict) {
+        func ask(_ range: Range<Int64>, held: [Range<Int64>], by run: DownloadRun) async throws -> Answer {
             let request = Plan.RangeRequest(
                 segment: range, held: held, validator: representation.validator, policy: policy)
             let (response, route) = try await run.reply(to: .range(request))
@@ -86,12 +86,10 @@ struct SegmentedBody {
         var budget: RetryBudget
     }
 
-    typealias Answer = Result<(FetchResponse<any ResponseBody>, SegmentVerdict), any Error>
-
     /// What a child task reports.
     enum Report: Sendable {
         /// A request was answered or failed.
-        case answered(Int, Answer)
+        case answered(Int, Result<Answer, any Error>)
         case ended(Int, BodyPump.Outcome)
         /// An interval has passed.
         case tick

@@ -25,7 +25,7 @@ final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Pa
 
     init(_ parts: Parts) { state = Mutex(State(parts: parts)) }
 
-    deinit { state.withLock { $0.task }?.cancel() }
+    deinit { state.withLock(\.task)?.cancel() }
 
     func read(_ reader: @escaping BodyMailbox.Reader) async throws -> Bool {
         try await mailbox.read(reader) { _, _ in

@@ -26,7 +26,7 @@ final class StallMonitor: Sendable {
     }
 
     /// The total number of bytes received.
-    var received: Int64 { state.withLock { $0.received } }
+    var received: Int64 { state.withLock(\.received) }
 
     /// Starts measuring time spent waiting for the network.
     private func resume() {

@@ -136,10 +136,10 @@ struct DownloadObserver: Sendable {
 
 extension Logger.Metadata {
     /// The metadata for a reason: its code for programs, its text for people.
-    static func reason(_ reason: Reason, and more: Logger.Metadata = [:]) -> Logger.Metadata {
-        let own: Logger.Metadata = [
-            "reason": "\(reason.code.rawValue)", "explanation": "\(Printable.escaped(reason.text))",
-        ]
-        return own.merging(more) { own, _ in own }
+    static func reason(_ reason: Reason, and more: Self = [:]) -> Self {
+        var metadata = more
+        metadata["reason"] = "\(reason.code.rawValue)"
+        metadata["explanation"] = "\(Printable.escaped(reason.text))"
+        return metadata
     }
 }

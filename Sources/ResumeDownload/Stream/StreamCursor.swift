@@ -53,7 +53,7 @@ struct StreamCursor: Sendable {
     func action(for view: HeldView, isConfirmed: Bool, isVerified: Bool) -> Action {
         if hasReturned, epoch != view.epoch {
             if view.held >= offset { return .compare }
-            let canCome = !isVerified && view.totalLength.map { $0 >= offset } ?? true
+            let canCome = !isVerified && view.totalLength ?? .max >= offset
             return canCome ? .wait : .fail
         }
         // If the total length is unknown, the last bytes received are withheld.
@@ -73,6 +73,6 @@ struct StreamCursor: Sendable {
 
     /// Whether the bytes returned so far match a digest; true if it uses another algorithm, or if they are not the whole.
     func agrees(with digest: HTTPDigest?) -> Bool {
-        start > 0 || (digest.map { $0.algorithm != hash.algorithm || hash.digest == $0 } ?? true)
+        start > 0 || digest?.algorithm != hash.algorithm || digest == hash.digest
     }
 }

@@ -96,7 +96,7 @@ final class StreamState: Sendable {
         guard let transfer else { return .nothingYet }
         let view = transfer.heldView
         // The overlap with the earlier bytes has been compared as soon as more bytes than those have been received.
-        let isConfirmed = start.map { view.held > $0 } ?? false
+        let isConfirmed = view.held > start ?? .max
         switch cursor.action(for: view, isConfirmed: isConfirmed || cursor.hasReturned, isVerified: result != nil) {
         case .wait:
             return .nothingYet
