@@ -54,17 +54,14 @@ package final class Ticker: Sendable {
     ///
     /// - Returns: Whether closures are still registered.
     private func tick() -> Bool {
-        let (due, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
+        let (due, goesOn) = state.withLock { state in
             let now = Self.now
-            var due: [@Sendable () -> Void] = []
-            for (number, entry) in state.entries where entry.due <= now {
-                state.entries[number]?.due = now + entry.interval
-                due.append(entry.body)
-            }
+            let due = state.entries.filter { $0.value.due <= now }
+            for (number, entry) in due { state.entries[number]?.due = now + entry.interval }
             state.isRunning = !state.entries.isEmpty
-            return (due, state.isRunning)
+            return (due.values, state.isRunning)
         }
-        for body in due { body() }
+        for entry in due { entry.body() }
         return goesOn
     }
 }
