@@ -215,9 +215,11 @@ public struct Downloader: Sendable {
         _ request: DownloadRequest, variant: Int? = nil, _ policy: ResumePolicy, to destination: Destination?,
         _ key: FreeKey? = nil, waits: Bool = false, on queue: TransferQueue
     ) async throws -> Transfer {
-        try await store.open(
-            request.url, headerFields: request.identityFields, key: request.key, selection: request.selection,
-            variant: variant, policy: policy, destination: destination, holding: key, waits: waits, on: queue)
+        var caller = Caller(
+            url: request.url, headerFields: request.identityFields, policy: policy, destination: destination)
+        caller.variant = variant
+        return try await store.open(
+            caller, key: request.key, selection: request.selection, holding: key, waits: waits, on: queue)
     }
 
     /// Records the received bytes and why the download stopped.

@@ -22,24 +22,13 @@ extension DownloadStore {
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), destination path: String? = nil, waits: Bool = true
     ) async throws -> Transfer {
-        try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy,
-            destination: try path.map { try Destination(checking: $0) }, waits: waits, on: TransferQueue(of: self))
+        let destination = try path.map { try Destination(checking: $0) }
+        let caller = Caller(url: url, headerFields: headerFields, policy: policy, destination: destination)
+        return try await open(caller, key: key, selection: selection, waits: waits, on: TransferQueue(of: self))
     }
 
     /// Opens a download that runs on a queue of the caller, and whose destination was checked before.
     package func open(
-        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, variant: Int? = nil,
-        policy: ResumePolicy, destination: Destination?, holding free: FreeKey? = nil, waits: Bool,
-        on queue: isolated TransferQueue
-    ) async throws -> Transfer {
-        var caller = Caller(url: url, headerFields: headerFields, policy: policy, destination: destination)
-        caller.variant = variant
-        return try await open(caller, key: key, selection: selection, holding: free, waits: waits, on: queue)
-    }
-
-    /// Implements ``open(_:headerFields:key:selection:policy:destination:waits:)``.
-    func open(
         _ caller: Caller, key: String?, selection: RangeSelection?, holding free: FreeKey? = nil, waits: Bool,
         on queue: isolated TransferQueue
     ) async throws -> Transfer {
