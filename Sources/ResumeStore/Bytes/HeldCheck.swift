@@ -26,14 +26,12 @@ extension OpenFile {
         return damaged
     }
 
-    /// Computes the checksums of a range, in blocks of at most ``PartLedger/blockLength``.
+    /// Computes the checksums of a range, in blocks of at most 1 MiB.
     ///
     /// - Throws: ``SystemError``, also if the file is shorter.
     func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
-        let length = PartLedger.blockLength
-        let starts = stride(from: range.lowerBound, to: range.upperBound, by: Int(length))
-        return try starts.map { start throws(SystemError) in
-            let end = min(start.addingSaturating(length), range.upperBound)
+        try stride(from: range.lowerBound, to: range.upperBound, by: 1 << 20).map { start throws(SystemError) in
+            let end = min(start.addingSaturating(1 << 20), range.upperBound)
             guard let checksum = try checksum(of: start..<end) else {
                 throw SystemError(number: EIO, call: "read", path: path)
             }

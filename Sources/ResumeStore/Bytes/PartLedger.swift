@@ -19,7 +19,7 @@ package struct PartLedger: Sendable {
     /// How long bytes wait for a commit in that case.
     package static let growingDelay: Duration = .seconds(1)
     /// The length from which a block no longer grows.
-    static let blockLength: Int64 = 2 << 20
+    private static let blockLength: Int64 = 2 << 20
     /// The number of bytes before the end of a body that wait for its comparison or its digest.
     static let borderLength: Int64 = 4096
 

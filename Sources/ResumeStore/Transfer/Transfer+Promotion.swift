@@ -78,7 +78,6 @@ extension Transfer {
             try unsafe file.write(bytes.span.bytes, at: 0)
             try file.synchronizeData()
             KillPoint.reached(.promotionSynced)
-            return Block.blocks(of: bytes)
         }
         try await grantAccess()
     }
@@ -86,17 +85,4 @@ extension Transfer {
 
 extension Reason {
     static let promoted = Reason("promoted")
-}
-
-extension Block {
-    /// The number of bytes per checksum if all bytes are known at once.
-    private static let size = 1 << 20
-
-    /// Computes the checksums of bytes that are stored from the beginning of a blob.
-    fileprivate static func blocks(of bytes: [UInt8]) -> [Block] {
-        stride(from: 0, to: bytes.count, by: size).map { start in
-            let part = unsafe bytes.span.bytes.extracting(start..<min(start + size, bytes.count))
-            return Block(offset: Int64(start), length: Int64(part.byteCount), checksum: Checksum.crc32c(part))
-        }
-    }
 }

@@ -181,12 +181,12 @@ extension Transfer {
     ///   - agreedSamples: The number of samples of it that agreed with the server; nil if it needs none.
     ///   - mayGrow: Whether the length of the blob may count.
     ///   - committed: The point after the commit.
-    ///   - fill: Fills and syncs the file before the commit, and returns the checksums; it may block.
+    ///   - fill: Fills and syncs the file before the commit; it may block.
     /// - Throws: ``StoreError``; the entry is unchanged then.
     func rewrite(
         with representation: Representation, because reason: Reason, replacing replaced: Int64, bytes: Int64? = nil,
         holding ranges: [Range<Int64>] = [], agreedSamples: Int64? = nil, mayGrow: Bool = true,
-        committed: KillPoint = .startedOver, filling fill: (OpenFile) throws -> [Block] = { _ in [] }
+        committed: KillPoint = .startedOver, filling fill: (OpenFile) throws -> Void = { _ in }
     ) async throws {
         // Nothing of the old representation may be committed after this.
         try? await writer.finish()
@@ -201,7 +201,8 @@ extension Transfer {
             let creation = try BlobCreation(in: store.folder)
             let blocks: [Block]
             do {
-                blocks = try fill(creation.file)
+                try fill(creation.file)
+                blocks = try ranges.flatMap { range throws(SystemError) in try creation.file.blocks(in: range) }
             } catch {
                 _ = try? store.folder.remove(creation.name)
                 throw error
