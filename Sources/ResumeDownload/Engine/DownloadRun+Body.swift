@@ -117,7 +117,7 @@ extension DownloadRun {
                     try await monitor.read(body) { bytes in
                         _ = pace.allowsMore(after: bytes.byteCount)
                         return received.withLock { received in
-                            unsafe bytes.withUnsafeBytes { unsafe received.append(contentsOf: $0) }
+                            received.append(bytes)
                             return received.count <= count
                         }
                     }

@@ -148,11 +148,7 @@ final class StreamState: Sendable {
         guard let held = transfer.heldBytes(in: epoch) else { return false }
         let algorithm = cursor.hash.algorithm
         let range = cursor.start..<cursor.offset
-        let digest = try await Blocking.run { () throws -> HTTPDigest? in
-            var hash = RunningHash(algorithm)
-            try unsafe held.forEachBuffer(in: range) { unsafe hash.update($0) }
-            return hash.digest
-        }
+        let digest = try await Blocking.run { try held.digest(algorithm, of: range) }
         // The epoch has ended, so the next step decides again.
         guard transfer.heldView.epoch == epoch else { return true }
         guard cursor.hash.digest == digest else {

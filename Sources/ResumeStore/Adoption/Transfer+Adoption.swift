@@ -29,7 +29,8 @@ extension Transfer {
         }
         let (source, isWhole) = try await Blocking.run {
             let source = try StoreError.wrapping { try foreign.reopened() }
-            return (source, try digest.map { try foreign.has($0, source) } ?? false)
+            let found = try digest.flatMap { try HeldBytes(blob: source).digest($0.algorithm, of: 0..<foreign.size) }
+            return (source, digest != nil && found == digest)
         }
         let ranges = isWhole ? [0..<foreign.size] : foreign.ranges
         guard isWhole || !ranges.isEmpty else {
@@ -88,13 +89,6 @@ extension ForeignPartial {
                 advice: "End the program that downloads it, and try again.")
         }
         return file
-    }
-
-    /// Whether the whole file has a digest.
-    fileprivate func has(_ digest: HTTPDigest, _ file: OpenFile) throws -> Bool {
-        var hash = RunningHash(digest.algorithm)
-        try unsafe HeldBytes(blob: file).forEachBuffer(in: 0..<size) { unsafe hash.update($0) }
-        return hash.digest == digest
     }
 }
 

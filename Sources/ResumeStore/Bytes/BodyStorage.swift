@@ -1,4 +1,5 @@
 import ResumeFiles
+package import ResumeHTTP
 
 /// The storage of received bytes: a file or memory.
 protocol BodyStorage: AnyObject, Sendable {
@@ -47,6 +48,13 @@ extension BodyStorage {
 /// The bytes of a blob, for computing a digest.
 package struct HeldBytes: Sendable {
     let blob: (any BodyStorage)?
+
+    /// Computes the digest of a range; blocks until it is read.
+    package func digest(_ algorithm: HTTPDigest.Algorithm, of range: Range<Int64>) throws -> HTTPDigest? {
+        var hash = RunningHash(algorithm)
+        try unsafe forEachBuffer(in: range) { unsafe hash.update($0) }
+        return hash.digest
+    }
 
     /// Passes the bytes to a closure in order; blocks until it has read them.
     ///

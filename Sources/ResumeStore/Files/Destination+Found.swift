@@ -38,7 +38,7 @@ extension Destination {
                 var offset = offset
                 for _ in 0..<64 {
                     let part = try file.bytes(1 << 18, at: offset)
-                    unsafe part.withUnsafeBytes { unsafe hash.update($0) }
+                    hash.update(part)
                     offset += Int64(part.count)
                     if part.count < 1 << 18 { return (hash, offset, true) }
                 }

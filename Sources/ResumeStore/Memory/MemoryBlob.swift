@@ -76,7 +76,7 @@ final class MemoryBlob: BodyStorage {
                 state.room = room
             }
             state.bytes.removeLast(state.bytes.count - start)
-            unsafe bytes.withUnsafeBytes { unsafe state.bytes.append(contentsOf: $0) }
+            state.bytes.append(bytes)
         }
     }
 
@@ -86,6 +86,10 @@ final class MemoryBlob: BodyStorage {
 }
 
 extension [UInt8] {
+    package mutating func append(_ bytes: RawSpan) {
+        unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    }
+
     /// Copies up to the buffer's size from an offset, and returns the number of bytes; 0 outside of the array.
     func copy(to buffer: UnsafeMutableRawBufferPointer, from offset: Int64) -> Int {
         guard let start = Int(exactly: offset), indices.contains(start) else { return 0 }

@@ -37,11 +37,6 @@ package final class PassedBytes: BodyStorage {
             end = offset
         }
 
-        mutating func append(_ bytes: RawSpan) {
-            unsafe bytes.withUnsafeBytes { unsafe window.append(contentsOf: $0) }
-            end += Int64(bytes.byteCount)
-        }
-
         /// Records that the reader has got other bytes.
         mutating func changed() -> StoreError {
             hasChanged = true
@@ -56,7 +51,7 @@ package final class PassedBytes: BodyStorage {
             guard count > 0 else { return ([], isComplete) }
             let first = Int(passed - start)
             let bytes = Array(window[first..<first + Int(count)])
-            unsafe bytes.withUnsafeBytes { unsafe hash.update($0) }
+            hash.update(bytes)
             self.first += bytes.prefix(Int(overlap) - self.first.count)
             passed += count
             return (bytes, false)
@@ -122,7 +117,8 @@ package final class PassedBytes: BodyStorage {
                     state.again = nil
                 }
             }
-            state.append(bytes)
+            state.window.append(bytes)
+            state.end += Int64(bytes.byteCount)
             let excess = min(state.passed, state.end) - state.start - Self.overlap
             if excess >= Self.stride { state.window.removeFirst(Int(excess)) }
         }

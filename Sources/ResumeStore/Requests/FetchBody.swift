@@ -15,7 +15,7 @@ final class FetchBody<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8>
         if let (file, start, failure) = begun {
             var part: [UInt8] = []
             let (end, isOver) = try file.read(from: start) { bytes in
-                unsafe bytes.withUnsafeBytes { unsafe part.append(contentsOf: $0) }
+                part.append(bytes)
                 return false
             }
             begun = isOver ? nil : (file, end, failure)

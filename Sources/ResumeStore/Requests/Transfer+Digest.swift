@@ -70,11 +70,7 @@ extension Transfer {
         guard let digest = policy.digest, caller.proved != digest, !passesOn else { return }
         let bytes = heldBytes
         let range = 0..<held
-        let found = try await Blocking.run {
-            var hash = RunningHash(digest.algorithm)
-            try unsafe bytes.forEachBuffer(in: range) { unsafe hash.update($0) }
-            return hash.digest
-        }
+        let found = try await Blocking.run { try bytes.digest(digest.algorithm, of: range) }
         guard found == digest else {
             let reason = Reason.digestMismatch(digest, found, isKept: memory == nil)
             try await refuse(digest, because: reason)

@@ -162,9 +162,7 @@ extension Transfer {
     }
 
     /// The stored bytes, for reading elsewhere, since that may take long.
-    package var heldBytes: HeldBytes {
-        HeldBytes(blob: blob)
-    }
+    package var heldBytes: HeldBytes { HeldBytes(blob: blob) }
 }
 
 extension Transfer {
