@@ -117,7 +117,7 @@ struct AdoptionTests {
             #expect(foreign.ranges == expected)
             let transfer = try await TransferTests.begin(store)
             _ = try await transfer.adopt(foreign)
-            #expect(await transfer.sampledRanges == foreign.ranges)
+            #expect(await transfer.storedRanges == foreign.ranges)
             #expect(await transfer.partial.representation?.completeLength == Int64(10 * piece))
             #expect(await transfer.partial.length == Int64(2 * piece))
             for range in foreign.ranges {

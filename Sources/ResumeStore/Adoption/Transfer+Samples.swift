@@ -28,11 +28,11 @@ extension Transfer {
         return old.origin != caller.url.origin || path(old) != path(caller.url)
     }
 
+    /// Whether no validator can prove the bytes: they were received by another program, or from another URL.
+    var needsSamples: Bool { partial.isUnproved || isMoved }
+
     /// Whether the bytes were received by another program and not compared yet.
     package var isAdopted: Bool { entry.agreedSamples == 0 }
-
-    /// The stored ranges that samples are taken from, as offsets in the delivered file.
-    package var sampledRanges: [Range<Int64>] { parts.disjoint.extents }
 
     /// The number of samples that agreed, if the first bytes were received by another program.
     package var agreedSamples: Int? { entry.agreedSamples }
@@ -41,7 +41,7 @@ extension Transfer {
     ///
     /// - Throws: ``StoreError`` as ``read(_:)``.
     package func sample(_ range: Range<Int64>) async throws -> [UInt8] {
-        guard sampledRanges.contains(where: { $0.contains(range) }) else { throw StoreError.notHeld(range) }
+        guard storedRanges.contains(where: { $0.contains(range) }) else { throw StoreError.notHeld(range) }
         return try await read(range, evenIfWithheld: true)
     }
 

@@ -58,11 +58,11 @@ extension RequestLoop {
         // What is passed on is compared by a hash instead.
         guard !client.transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
-        let isUnproved = await needsProof(held)
+        let isUnproved = await client.transfer.needsSamples
         // Bytes from another URL, or under a digest, not those of another program.
         let isOwn = await !client.transfer.isAdopted && isUnproved
         if isUnproved {
-            comparison.ranges = await client.transfer.sampledRanges
+            comparison.ranges = await client.transfer.storedRanges
             comparison.isProved = false
             guard let shift = held.sampleShift else { return try await giveUp(.samplesUnanswered) }
             comparison.shift = shift
@@ -77,15 +77,13 @@ extension RequestLoop {
             return false
         }
         switch try await compare(comparison, of: held.length, send) {
-        case (.agree(let count), let representation):
+        case .agree:
             comparedLength = held.length
-            guard isUnproved else { return false }
-            try await prove(representation ?? stored, count)
-            return true
-        case (.differ(let reason), _) where isOwn: return try await giveUp(reason, for: .otherFile)
-        case (.unproved(let reason), _) where isOwn: return try await giveUp(reason)
-        case (.differ(let reason), _): throw RequestOutcome.discard(reason)
-        case (.unproved(let reason), _):
+            return isUnproved
+        case .differ(let reason) where isOwn: return try await giveUp(reason, for: .otherFile)
+        case .unproved(let reason) where isOwn: return try await giveUp(reason)
+        case .differ(let reason): throw RequestOutcome.discard(reason)
+        case .unproved(let reason):
             try await client.transfer.note(reason)
             throw RequestOutcome.askForWhole(reason)
         }
@@ -110,15 +108,11 @@ extension RequestLoop {
             try Task.checkCancellation()
             let held = await client.transfer.partial
             guard let stored = held.representation, !held.isEmpty else { return .unproved(.notProved) }
-            let isUnproved = await needsProof(held)
             let comparison = Comparison(
-                ranges: await client.transfer.sampledRanges, stored: stored, isProved: !isUnproved)
+                ranges: await client.transfer.storedRanges, stored: stored,
+                isProved: await !client.transfer.needsSamples)
             do {
-                let (verdict, representation) = try await compare(comparison, of: held.length, send)
-                if isUnproved, case .agree(let count) = verdict {
-                    try await prove(representation ?? stored, count)
-                }
-                return verdict
+                return try await compare(comparison, of: held.length, send)
             } catch let outcome as RequestOutcome {
                 if case .askForWhole(let reason) = outcome { return .unproved(reason) }
                 try await follow(outcome, of: .whole(reason: nil))
@@ -126,21 +120,10 @@ extension RequestLoop {
         }
     }
 
-    private func prove(_ representation: Representation, _ agreedSamples: Int) async throws {
-        try await client.transfer.prove(
-            as: representation, agreedSamples: agreedSamples, comparesDigest: client.comparesDigest)
-    }
-
-    /// Whether no validator can prove the bytes: they were received by another program, or from another URL.
-    private func needsProof(_ held: HeldPartial) async -> Bool {
-        if held.isUnproved { return true }
-        return await client.transfer.isMoved
-    }
-
-    /// Requests samples and compares them, until the course ends.
+    /// Requests samples and compares them, until the course ends, and records what they prove.
     private mutating func compare(
         _ comparison: Comparison, of held: Int64, _ send: Send
-    ) async throws -> (SampleVerdict, Representation?) {
+    ) async throws -> SampleVerdict {
         var course: SampleCourse
         if let samples, samples.held == held {
             course = samples.course
@@ -153,7 +136,13 @@ extension RequestLoop {
         samples = nil
         while true {
             switch course.next() {
-            case .end(let verdict): return (verdict, course.representation)
+            case .end(let verdict):
+                if !comparison.isProved, case .agree(let count) = verdict {
+                    try await client.transfer.prove(
+                        as: course.representation ?? comparison.stored, agreedSamples: count,
+                        comparesDigest: client.comparesDigest)
+                }
+                return verdict
             case .send(let request):
                 do {
                     let response = try await client.answer(to: request, send)

@@ -4,9 +4,7 @@ import ResumeHTTP
 /// Reads stored bytes while the rest is being received.
 extension Transfer {
     /// The ranges of stored bytes, as offsets in the delivered file, in order and disjoint.
-    public var heldRanges: [Range<Int64>] {
-        writer.refusesReading ? [] : parts.disjoint.extents
-    }
+    public var heldRanges: [Range<Int64>] { writer.refusesReading ? [] : storedRanges }
 
     /// Reads bytes that are already stored; makes no request.
     ///

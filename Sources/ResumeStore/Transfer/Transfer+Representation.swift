@@ -123,7 +123,7 @@ extension Transfer {
             memory?.giveUp(entry.key)
         }
         self.blob = blob
-        let before = parts.disjoint.extents
+        let before = storedRanges
         for segment in segments { segment.stop() }
         segments = []
         let extents = entry.chunks.disjoint.extents

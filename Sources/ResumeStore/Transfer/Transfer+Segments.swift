@@ -10,6 +10,9 @@ extension Transfer {
     /// The parts with their received bytes, recorded or not.
     var parts: [PartLedger] { writer.withLedger(\.parts) }
 
+    /// The stored ranges, as offsets in the delivered file, in order and disjoint, whoever may read them.
+    package var storedRanges: [Range<Int64>] { parts.disjoint.extents }
+
     /// The number of stored bytes from offset 0, whichever stream received them.
     package var contiguousLength: Int64 { parts.disjoint.contiguousEnd }
 
@@ -80,8 +83,8 @@ extension Transfer {
 
     /// The number of bytes before an offset to compare.
     private func comparable(before start: Int64) -> Int64 {
-        let extent = parts.disjoint.extents.first { $0.upperBound == start }
-        return min(max(policy.overlap, 0), extent.map { $0.upperBound - $0.lowerBound } ?? 0)
+        let extent = storedRanges.first { $0.upperBound == start }
+        return min(max(policy.overlap, 0), Int64(extent?.count ?? 0))
     }
 
     /// Returns a continuation that does not count as compared with the stored bytes behind it, if more of those are
@@ -91,7 +94,7 @@ extension Transfer {
             parts.contains(where: { $0.offset == end })
         else { return continuation }
         let needed = min(max(policy.overlap, 0), total - end)
-        let extent = parts.disjoint.extents.first { $0.lowerBound <= end && end < $0.upperBound } ?? end..<end
+        let extent = storedRanges.first { $0.contains(end) } ?? end..<end
         let isComing = (segments + [main]).contains { $0.held == extent.upperBound && $0.held < $0.end }
         let comparable = isComing ? needed : min(needed, extent.upperBound - end)
         guard continuation.comparedEnd ?? end < end.addingSaturating(comparable) else { return continuation }
