@@ -37,22 +37,6 @@ extension Reason {
 }
 
 extension DownloadStore {
-    /// Returns resume data for a download, whether it is in use or not.
-    ///
-    /// - Parameters:
-    ///   - key: The key of the download; by default its URL without user info and signature.
-    ///   - selection: The requested ranges; nil for the whole file.
-    ///   - policy: The conditions for resuming.
-    /// - Returns: nil if no bytes are stored, or if they cannot be resumed because there is no validator or the server
-    ///   does not support ranges.
-    /// - Throws: ``StoreError``.
-    package func resumeData(
-        for key: String, selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy()
-    ) async throws -> ResumeData? {
-        let name = Self.key(DownloadURL.redactedKey(key), selection)
-        return try await entry(named: name, for: nil).flatMap { ResumeData(of: $0, policy: policy) }
-    }
-
     /// Returns the entry of a download that a request is most likely to continue.
     ///
     /// It completes even if the task is cancelled, since it is needed then.
