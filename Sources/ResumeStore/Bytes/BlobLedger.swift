@@ -18,7 +18,7 @@ struct BlobLedger: Sendable {
         self.interval = interval
         parts = chunks.enumerated().map { index, chunk in
             PartLedger(
-                PartReference(id: entry.id, generation: entry.generation, offset: chunk.offset), received: chunk.end,
+                entry.part(at: chunk.offset), received: chunk.end,
                 durable: chunk.offset.addingSaturating(chunk.durable),
                 isFollowed: index + 1 < chunks.count && chunks[index + 1].offset == chunk.end, at: now)
         }

@@ -112,9 +112,9 @@ extension DownloadStore {
         package var blobName: BlobName? { chunks.first.flatMap { BlobName(path: $0.path) } }
 
         /// The part that is written next.
-        var part: PartReference {
-            PartReference(id: id, generation: generation, offset: chunks.current?.offset ?? 0)
-        }
+        var part: PartReference { part(at: chunks.current?.offset ?? 0) }
+
+        func part(at offset: Int64) -> PartReference { PartReference(id: id, generation: generation, offset: offset) }
 
         /// Creates a unique generation.
         static func newGeneration() -> Int64 { Int64.random(in: 1...Int64.max) }

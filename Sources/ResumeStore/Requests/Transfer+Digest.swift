@@ -26,7 +26,7 @@ extension Transfer {
         }
         try claim()
         try checkpoint()
-        let part = PartReference(id: entry.id, generation: entry.generation, offset: held)
+        let part = entry.part(at: held)
         let end = partial.nextHeld?.lowerBound ?? entry.representation?.completeLength
         guard try await insertPart(part, upTo: end, mark: mark) else { throw StoreError.superseded }
         begin(with: blob)

@@ -7,6 +7,8 @@ import Synchronization
 ///
 /// The first stream is that of ``receive(_:to:)``, which continues as ``main``; ``endBody(_:)`` ends all of them.
 extension Transfer {
+    private var streams: [PartStream] { segments + [main] }
+
     /// The parts with their received bytes, recorded or not.
     var parts: [PartLedger] { writer.withLedger(\.parts) }
 
@@ -36,12 +38,12 @@ extension Transfer {
         let adjoining = comparable(before: start)
         guard start - continuation.bodyStart >= adjoining else { return nil }
         // If no stream has reached this offset yet, the one that does is compared with this one.
-        let coming = adjoining > 0 || policy.overlap <= 0 ? [] : (segments + [main]).filter { $0.end == start }
+        let coming = adjoining > 0 || policy.overlap <= 0 ? [] : streams.filter { $0.end == start }
         // A part of an earlier transfer is continued in its row. A part that a stream of this transfer has written is
         // not, so that each stream has a separate account and end.
-        let streams = Set((segments + [main]).map(\.partOffset))
-        let before = parts.last { $0.length > 0 && $0.end == start && !streams.contains($0.offset) }
-        let part = PartReference(id: entry.id, generation: entry.generation, offset: before?.offset ?? start)
+        let offsets = streams.map(\.partOffset)
+        let before = parts.last { $0.length > 0 && $0.end == start && !offsets.contains($0.offset) }
+        let part = entry.part(at: before?.offset ?? start)
         if before == nil {
             // From now on, the length of the blob does not tell how many unrecorded bytes it has.
             if entry.grows { try checkpoint() }
@@ -95,7 +97,7 @@ extension Transfer {
         else { return continuation }
         let needed = min(max(policy.overlap, 0), total - end)
         let extent = storedRanges.first { $0.contains(end) } ?? end..<end
-        let isComing = (segments + [main]).contains { $0.held == extent.upperBound && $0.held < $0.end }
+        let isComing = streams.contains { $0.held == extent.upperBound && $0.held < $0.end }
         let comparable = isComing ? needed : min(needed, extent.upperBound - end)
         guard continuation.comparedEnd ?? end < end.addingSaturating(comparable) else { return continuation }
         var continuation = continuation
