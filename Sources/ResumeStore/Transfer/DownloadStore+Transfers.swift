@@ -50,9 +50,8 @@ extension DownloadStore {
                 }
                 guard let id = row.id else {
                     if let keyLease {
-                        let entry = Entry(unclaimed: name, caller, selection)
-                        return Transfer(
-                            .disk(self), on: queue, name: name, caller: caller, holding: .key(keyLease), entry: entry)
+                        let fresh = Recovered(entry: Entry(unclaimed: name, caller, selection))
+                        return Transfer(fresh, in: .disk(self), on: queue, caller: caller, holding: .key(keyLease))
                     }
                     guard waits else { throw StoreError.inUse(name) }
                     keyLease = try await Lease.wait(for: number, in: folder)
@@ -146,9 +145,7 @@ extension DownloadStore {
         let shown = access == .foreign ? entry.url : caller.url.redacted
         guard let recovered = try await recover(entry, showing: shown) else { return nil }
         return Transfer(
-            .disk(self), on: queue, name: name, caller: caller, holding: .row(lease, key: keyLease),
-            entry: recovered.entry, blob: recovered.blob, access: access, damage: recovered.damage,
-            unread: recovered.unread)
+            recovered, in: .disk(self), on: queue, caller: caller, holding: .row(lease, key: keyLease), access: access)
     }
 
     /// Reduces a leased entry to the bytes that the disk can be trusted to have, and opens its blob.
@@ -197,12 +194,12 @@ extension DownloadStore {
 
 /// An entry after its bytes were checked.
 struct Recovered: Sendable {
-    let entry: Entry
-    let blob: OpenFile?
+    var entry: Entry
+    var blob: (any BodyStorage)?
     /// Why some bytes are no longer stored; nil if none were lost.
-    let damage: Reason?
+    var damage: Reason?
     /// The blocks that must be compared with their checksums.
-    let unread: [Block]
+    var unread: [Block] = []
 }
 
 extension Entry {
@@ -211,8 +208,7 @@ extension Entry {
         let now = WallClock.milliseconds
         self.init(
             id: 0, generation: 0, bootID: "", requester: .nobody, key: Variant.key(name, variant), variant: variant,
-            url: caller.url.redacted, selection: selection, representation: nil, state: .partial, chunks: [],
-            destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, goneAt: nil,
-            isInUse: true)
+            url: caller.url.redacted, selection: selection, state: .partial, chunks: [],
+            destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, isInUse: true)
     }
 }

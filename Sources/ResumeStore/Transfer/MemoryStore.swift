@@ -89,8 +89,8 @@ public final class MemoryStore: PartialStore {
             held = MemoryHeld(entry: fresh)
         }
         let access = caller.access(to: held.entry, identityKey)
-        let transfer = Transfer(
-            .memory(self), name: name, caller: caller, entry: held.entry, blob: held.blob, access: access)
+        let stored = Recovered(entry: held.entry, blob: held.blob)
+        let transfer = Transfer(stored, in: .memory(self), caller: caller, access: access)
         // A caller that was cancelled while it got the lease releases it for the next one.
         try Task.checkCancellation()
         try await transfer.leaveUnwantedCoding()
@@ -112,10 +112,9 @@ public final class MemoryStore: PartialStore {
     ) async throws -> Int64 {
         let key = download.downloadKey.rawValue
         guard let held = try await take(key, orElse: nil, waits: waits) else { throw StoreError.nothingHeld(key) }
-        let entry = held.entry
-        let owner = held.blob?.owner
-        let caller = try Caller(url: DownloadURL(entry.url), identity: owner, policy: ResumePolicy())
-        let transfer = Transfer(.memory(self), name: entry.name, caller: caller, entry: entry, blob: held.blob)
+        let url = try DownloadURL(held.entry.url)
+        let caller = Caller(url: url, identity: held.blob?.owner, policy: ResumePolicy())
+        let transfer = Transfer(Recovered(entry: held.entry, blob: held.blob), in: .memory(self), caller: caller)
         do {
             let moved = try await transfer.promote(to: disk)
             let count = await moved.receivedBytes

@@ -101,7 +101,7 @@ extension Transfer {
         if let memory {
             let own = try memory.takeVariant(of: entry, for: caller)
             main.stop()
-            Self.giveBack(entry, blob, length: held, to: home)
+            giveBack(entry, blob)
             entry = own
         } else {
             let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)

@@ -60,7 +60,7 @@ extension Transfer {
         main.stop()
         // The next user of the entry may change the bytes.
         if memory != nil { writer.changeReading { $0.close() } }
-        Self.giveBack(entry, blob, length: held, to: home, goes: goes)
+        giveBack(entry, blob, goes: goes)
         state = .closed
         heldCheck = nil
         // An open file keeps its disk blocks even if the collector has removed its name.

@@ -7,17 +7,16 @@ extension Transfer {
     enum Home: Sendable {
         case disk(DownloadStore)
         case memory(MemoryStore)
+
+        var disk: DownloadStore? { if case .disk(let store) = self { store } else { nil } }
+        var memory: MemoryStore? { if case .memory(let store) = self { store } else { nil } }
     }
 
     /// The store, if it is on disk.
-    package nonisolated var disk: DownloadStore? {
-        if case .disk(let store) = home { store } else { nil }
-    }
+    package nonisolated var disk: DownloadStore? { home.disk }
 
     /// The store, if it is in memory.
-    nonisolated var memory: MemoryStore? {
-        if case .memory(let store) = home { store } else { nil }
-    }
+    nonisolated var memory: MemoryStore? { home.memory }
 
     /// Whether nothing is kept after the process.
     package nonisolated var isInMemory: Bool { memory != nil }
@@ -59,12 +58,10 @@ extension Transfer {
     }
 
     /// Returns an entry to a store in memory; does nothing for a store on disk.
-    static func giveBack(
-        _ entry: Entry, _ blob: (any BodyStorage)?, length: Int64, to home: Home, goes: Bool = false
-    ) {
-        guard case .memory(let memory) = home else { return }
+    nonisolated func giveBack(_ entry: Entry, _ blob: (any BodyStorage)?, goes: Bool = false) {
+        guard let memory else { return }
         var entry = entry
-        entry.chunks = Entry.Chunk.inMemory(length, like: entry.chunks)
+        entry.chunks = Entry.Chunk.inMemory(held, like: entry.chunks)
         memory.giveBack(MemoryHeld(entry: entry, blob: blob as? MemoryBlob), goes: goes)
     }
 }

@@ -46,29 +46,26 @@ public actor Transfer {
     }
 
     init(
-        _ home: Home, on queue: TransferQueue? = nil, name: String, caller: Caller,
-        holding hold: TransferState.Hold = .row(), entry: Entry, blob: (any BodyStorage)? = nil,
-        access: HeldPartial.Access = .granted, damage: Reason? = nil, unread: [Block] = []
+        _ stored: Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
+        holding hold: TransferState.Hold = .row(), access: HeldPartial.Access = .granted
     ) {
         self.caller = caller
         self.access = access
-        self.damage = damage
-        heldCheck = HeldCheck(of: blob, blocks: unread)
-        key = name
+        damage = stored.damage
+        heldCheck = HeldCheck(of: stored.blob, blocks: stored.unread)
+        key = stored.entry.name
         self.home = home
-        let disk: DownloadStore? = if case .disk(let store) = home { store } else { nil }
         state = .open(hold)
-        self.entry = entry
-        self.blob = blob
-        writer = BlobWriter(
-            entry, blob, in: disk, unread: unread,
-            isWithheld: access != .granted || entry.chunks.contains { $0.mark != nil && $0.length > 0 })
+        entry = stored.entry
+        blob = stored.blob
+        let isMarked = stored.entry.chunks.isMarked(upTo: 0)
+        writer = BlobWriter(stored, in: home.disk, isWithheld: access != .granted || isMarked)
         main = PartStream(nil, writer)
         executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
     }
 
     deinit {
-        if state.isOpen { Self.giveBack(entry, blob, length: held, to: home) }
+        if state.isOpen { giveBack(entry, blob) }
         disk?.room.end(writer)
     }
 
