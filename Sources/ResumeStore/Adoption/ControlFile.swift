@@ -80,8 +80,8 @@ extension ControlFile {
 extension [UInt8] {
     /// Reads a number; nil if it is cut off or has more than 63 bits.
     fileprivate func number(at offset: Int, count: Int, isReversed: Bool = false) -> Int64? {
-        guard offset >= 0, count <= self.count, offset <= self.count - count else { return nil }
-        let bytes = Array(self[offset..<offset + count])
+        let bytes = Array(dropFirst(offset).prefix(count))
+        guard bytes.count == count else { return nil }
         return Int64(exactly: (isReversed ? bytes.reversed() : bytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 }

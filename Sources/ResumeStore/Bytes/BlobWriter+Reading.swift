@@ -20,9 +20,6 @@ extension BlobWriter {
     /// Allows reading.
     func grant() { changeReading { $0.isWithheld = false } }
 
-    /// Calls a closure whenever more bytes may be readable; it must return at once.
-    func onChange(_ call: @escaping @Sendable () -> Void) { changeReading { $0.onChange = call } }
-
     /// Reports that more bytes may be readable.
     func changed() { state.withLock(\.reading.onChange)?() }
 
@@ -38,9 +35,6 @@ extension BlobWriter {
                 totalLength: reading.isWithheld ? nil : reading.totalLength)
         }
     }
-
-    /// Returns the blob if the epoch is still the same.
-    func blob(in epoch: Int) -> (any BodyStorage)? { state.withLock { $0.reading.blob(in: epoch) } }
 
     /// Reads a stored range; blocks, and compares bytes that were stored before the transfer with their checksums
     /// first.

@@ -166,9 +166,7 @@ final class BlobWriter: Sendable {
 
 /// The bytes that may be written before room is made for more.
 extension BlobWriter: Receiver {
-    var held: Int64 {
-        withLedger { $0.parts.reduce(0) { $0.addingSaturating($1.length) } }
-    }
+    var held: Int64 { withLedger(\.parts.heldBytes) }
 
     /// Whether more bytes may be written before room is made for them.
     var hasRoom: Bool { allowance.load(ordering: .relaxed) > 0 }

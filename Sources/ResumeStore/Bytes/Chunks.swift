@@ -76,6 +76,8 @@ extension [Range<Int64>] {
 }
 
 extension [Entry.Chunk] {
+    var blobNames: Set<BlobName> { Set(compactMap { BlobName(path: $0.path) }) }
+
     /// The same bytes in fewer parts: adjoining parts are joined unless that would lose recorded bytes.
     var joined: [Entry.Chunk] {
         reduce(into: []) { chunks, chunk in

@@ -65,11 +65,11 @@ struct Trusted {
     /// - Throws: ``SystemError``
     init(_ entry: Entry, in folder: StoreFolder, comparing blocks: [Block]) throws(SystemError) {
         chunks = entry.chunks
-        let paths = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
-        guard let path = entry.chunks.first?.path, let name = BlobName(path: path), entry.chunks[0].offset == 0,
+        let names = entry.chunks.blobNames
+        guard let first = entry.chunks.first, first.offset == 0, let name = entry.blobName,
             let file = try folder.openBlob(name)
         else {
-            abandoned = Array(paths)
+            abandoned = Array(names)
             chunks = []
             return
         }
@@ -79,8 +79,8 @@ struct Trusted {
         let isShared = status.links > 1
         let isForeign = isShared && status.modifiedAt > entry.usedAt
         // Parts of other blobs are not valid; the blob of the first part is the entry's.
-        chunks = chunks.filter { $0.path == path }
-        abandoned = paths.filter { $0 != name }
+        chunks = chunks.filter { $0.path == first.path }
+        abandoned = names.filter { $0 != name }
         if entry.bootID != BootIdentifier.current {
             chunks = chunks.durable
             reason = .unsyncedLost

@@ -162,9 +162,7 @@ package final class PassedBytes: BodyStorage {
             try state.requireEnd(at: length)
             guard state.again == nil, state.end == length else { throw state.changed() }
             var hash = state.hash
-            unsafe state.window.withUnsafeBytes { window in
-                unsafe hash.update(UnsafeRawBufferPointer(rebasing: window[Int(state.passed - state.start)...]))
-            }
+            hash.update(Array(state.window[Int(state.passed - state.start)...]))
             let found = hash.digest
             if expected == nil || found == expected { state.outcome = .success(()) }
             return found

@@ -88,9 +88,9 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         }
         guard await receive(response.body, into: file) else { return nil }
         let answered = caller.answered(from: response.url, response.trust, store.identityKey)
-        var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: caller.policy.digest)
+        let digest = caller.policy.digest
+        var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: digest)
         if let destination {
-            let digest = caller.policy.digest
             guard try await file.deliver(to: destination, for: answered, digest: digest) else { return nil }
         } else {
             guard let bytes = try await queue.perform({ try file.take(for: answered) }) else { return nil }

@@ -87,11 +87,7 @@ extension RequestClient {
         try await transfer.follow(verdict, of: head)
     }
 
-    package mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {}
-
     package mutating func renew(after head: HTTPResponse) async throws -> Bool { false }
-
-    package mutating func discarded(because reason: Reason) {}
 
     package func retries(after delay: Duration, because failure: any Error) {}
 
@@ -100,8 +96,6 @@ extension RequestClient {
     package func noAnswer(_ failure: any Error) -> NoAnswer? { nil }
 
     package var renews: Bool { false }
-
-    package var answered: OriginPace.Turn? { nil }
 }
 
 /// What a request without a response says about the server.

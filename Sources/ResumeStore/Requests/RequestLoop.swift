@@ -44,8 +44,10 @@ package struct RequestLoop<Client: RequestClient> {
     ) {
         self.client = client
         self.sampleSeed = sampleSeed
-        (self.origins, self.clock) = (origins, clock)
-        (course, longestWait) = (RequestCourse(limits), limits.time)
+        self.origins = origins
+        self.clock = clock
+        course = RequestCourse(limits)
+        longestWait = limits.time
     }
 
     /// Sends requests until the transfer is complete.

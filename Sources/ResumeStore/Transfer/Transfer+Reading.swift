@@ -70,7 +70,7 @@ extension Transfer {
 
     /// Calls a closure, on any thread, whenever more bytes may be readable; it must return at once.
     package nonisolated func onHeldChange(_ call: @escaping @Sendable () -> Void) {
-        writer.onChange(call)
+        writer.changeReading { $0.onChange = call }
     }
 
     /// Reads a range of a view and blocks until it is read.
@@ -84,6 +84,6 @@ extension Transfer {
 
     /// Returns the bytes of a view for immediate reading; nil if some have been discarded since.
     package nonisolated func heldBytes(in epoch: Int) -> HeldBytes? {
-        writer.blob(in: epoch).map { HeldBytes(blob: $0) }
+        writer.state.withLock { $0.reading.blob(in: epoch) }.map { HeldBytes(blob: $0) }
     }
 }

@@ -48,9 +48,9 @@ extension Transfer {
             return try await note(reason)
         }
         try? await writer.finish()
-        let blobs = Set(entry.chunks.compactMap { BlobName(path: $0.path) })
+        let blobs = Array(entry.chunks.blobNames)
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
-        try disk?.removeBlobs(Array(blobs))
+        try disk?.removeBlobs(blobs)
         blob?.discardBytes()
         begin(with: nil)
     }
@@ -105,7 +105,7 @@ extension Transfer {
             try await reduce(.damaged, reason, lost: end - length) { $0.removing(length..<end) }
         } catch let error where (error as? StoreError)?.code != .superseded {
             // The row still claims wrong bytes; without the blob they are not trusted.
-            try? disk?.removeBlobs(entry.chunks.compactMap { BlobName(path: $0.path) })
+            try? disk?.removeBlobs(Array(entry.chunks.blobNames))
             throw error
         }
         begin(with: blob, givesUp: end > length)

@@ -144,12 +144,10 @@ public actor Transfer {
                 writer.grant()
             }
             try await disk?.record(.resumed, key: entry.key, reason: continuation.reason, bytes: continuation.offset)
-        case .startOver(let representation, let reason):
-            try await startOver(with: representation, reason: reason)
-            try beginBody(Verdict.Continuation(whole: representation, reason: reason), of: response)
-        case .startRange(let continuation):
-            try await startOver(with: continuation.representation, reason: continuation.reason)
-            try beginBody(continuation, of: response)
+        case .startOver, .startRange:
+            guard let use = verdict.continuation else { return }
+            try await startOver(with: use.representation, reason: use.reason)
+            try beginBody(use, of: response)
         case .complete(let representation, let reason):
             try await setSightings(nil)
             try await learn(representation)
