@@ -39,24 +39,6 @@ extension Transfer {
     /// The blob, if it is a file.
     var file: OpenFile? { blob as? OpenFile }
 
-    /// Starts an empty blob in memory.
-    ///
-    /// - Returns: False for a store on disk.
-    func beginInMemory(with representation: Representation) -> Bool {
-        guard let memory else { return false }
-        entry.representation = representation
-        entry.chunks = []
-        entry.requester = requester(for: representation)
-        entry.url = caller.url.redacted
-        bodies.isSpliced = false
-        caller.standing = .same
-        caller.proved = nil
-        begin(with: memory.makeBlob(of: entry, for: caller.identity))
-        access = .granted
-        writer.grant()
-        return true
-    }
-
     /// Returns an entry to a store in memory; does nothing for a store on disk.
     nonisolated func giveBack(_ entry: Entry, _ blob: (any BodyStorage)?, goes: Bool = false) {
         guard let memory else { return }

@@ -9,11 +9,15 @@ extension Transfer {
         let replaced = receivedBytes
         try await leaveForeignEntry()
         _ = try await leaveReplaced()
-        if beginInMemory(with: representation) { return }
-        if blob != nil {
-            try claim()
+        if let memory {
+            entry.representation = representation
+            entry.chunks = []
+            entry.requester = requester(for: representation)
+            entry.url = caller.url.redacted
+            begin(with: memory.makeBlob(of: entry, for: caller.identity))
+        } else {
+            try await rewrite(with: representation, because: reason, replacing: replaced)
         }
-        try await rewrite(with: representation, because: reason, replacing: replaced)
         bodies.isSpliced = false
         caller.standing = .same
         caller.proved = nil
