@@ -58,24 +58,6 @@ extension Transfer {
     }
 }
 
-extension Connection {
-    /// Records the copied parts of an entry that has just been started over.
-    borrowing func adopt(
-        _ ranges: [Range<Int64>], as entry: Entry, _ blocks: [Block], agreedSamples: Int64?
-    ) throws -> Entry {
-        // The first part is where the next stream begins, even if it is empty.
-        let first = ranges.first?.lowerBound == 0 ? [] : [0..<0 as Range<Int64>]
-        let chunks = (first + ranges).map { range in
-            let length = Int64(range.count)
-            return Entry.Chunk(path: entry.chunks[0].path, offset: range.lowerBound, length: length, durable: length)
-        }
-        try setChunks(chunks, of: entry.id, generation: entry.generation, plannedEnd: entry.totalBytes)
-        for block in blocks { try insert(block, of: entry.id) }
-        try run("UPDATE download SET adopted = ? WHERE id = ?", agreedSamples, entry.id)
-        return try self.entry(id: entry.id) ?? entry
-    }
-}
-
 extension ForeignPartial {
     /// Opens the file again.
     ///

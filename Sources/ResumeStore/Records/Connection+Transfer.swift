@@ -5,31 +5,49 @@ package import ResumeSQLite
 /// Statements of a running transfer. Each one checks the generation, so an outdated writer changes nothing and gets
 /// that as the result.
 extension Connection {
-    /// Replaces the representation of an entry and gives it an empty blob.
+    /// Replaces the representation of an entry and gives it a blob.
     ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - representation: The new representation.
+    ///   - requester: The request.
+    ///   - url: The URL without user info and signature.
+    ///   - blob: The blob.
+    ///   - grows: Whether the length of the blob counts.
+    ///   - ranges: The ranges of bytes that the blob already has on disk.
+    ///   - blocks: Their checksums.
+    ///   - agreedSamples: The number of samples of them that agreed with the server; nil if they need none.
     /// - Returns: The old blobs, to be removed after the commit, and the entry; nil if it has another generation.
+    /// - Throws: `SQLiteError`.
     borrowing func startOver(
         _ entry: Entry, with representation: Representation, for requester: Requester, url: String, blob: BlobName,
-        grows: Bool
+        grows: Bool, holding ranges: [Range<Int64>], _ blocks: [Block], agreedSamples: Int64?
     ) throws -> (abandoned: [BlobName], entry: Entry)? {
         let fresh = Entry.newGeneration()
         let changed = try run(
             """
             UPDATE download SET \(Self.answerAssignment), boot_id = ?, refused_digest = NULL,
-                gone_at = NULL, generation = ?, state = 'partial', used_at = ?, grows = ?, adopted = NULL, seen = NULL
+                gone_at = NULL, generation = ?, state = 'partial', used_at = ?, grows = ?, adopted = ?, seen = NULL
             WHERE id = ? AND generation = ?
             """,
             Self.values(of: representation) + Self.values(of: requester, url: url)
                 + [
-                    BootIdentifier.current, fresh, WallClock.milliseconds, grows ? fresh : 0, entry.id,
+                    BootIdentifier.current, fresh, WallClock.milliseconds, grows ? fresh : 0, agreedSamples, entry.id,
                     entry.generation,
                 ])
         guard changed > 0 else { return nil }
         let old = try blobs(of: entry.id)
-        let chunk = Entry.Chunk(path: blob.path, offset: 0, length: 0, durable: 0)
+        // The first part is where the next stream begins, even if it is empty.
+        let first = ranges.first?.lowerBound == 0 ? [] : [0..<0 as Range<Int64>]
+        let chunks = (first + ranges).map { range in
+            let length = Int64(range.count)
+            return Entry.Chunk(path: blob.path, offset: range.lowerBound, length: length, durable: length)
+        }
         var planned = entry
         planned.representation = representation
-        try setChunks([chunk], of: entry.id, generation: fresh, plannedEnd: planned.totalBytes)
+        try run("DELETE FROM block WHERE download = ?", entry.id)
+        try setChunks(chunks, of: entry.id, generation: fresh, plannedEnd: planned.totalBytes)
+        for block in blocks { try insert(block, of: entry.id) }
         return try self.entry(id: entry.id).map { (old, $0) }
     }
 

@@ -220,11 +220,8 @@ extension Transfer {
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
                     fresh?.entry ?? old, with: representation, for: requester, url: url, blob: creation.name,
-                    grows: mayGrow && store.trustsLengths)
-                guard var begun else { throw StoreError.superseded }
-                if !ranges.isEmpty {
-                    begun.entry = try connection.adopt(ranges, as: begun.entry, blocks, agreedSamples: agreedSamples)
-                }
+                    grows: mayGrow && store.trustsLengths, holding: ranges, blocks, agreedSamples: agreedSamples)
+                guard let begun else { throw StoreError.superseded }
                 for key in replaced > 0 && old.key != shared ? [old.key, shared] : [old.key] {
                     try connection.record(
                         replaced > 0 ? .restarted : .started, key: key, reason: reason, bytes: bytes ?? replaced)
