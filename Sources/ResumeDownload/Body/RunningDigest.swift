@@ -61,8 +61,8 @@ final class RunningDigest: Sendable {
         try state.withLock { state in
             guard state.position < end else { return }
             // After an error in the middle, the position is that of the bytes hashed before it.
-            try unsafe blob.forEachBuffer(in: state.position..<end) { buffer in
-                unsafe state.hash.update(buffer)
+            try blob.forEachBuffer(in: state.position..<end) { buffer in
+                state.hash.update(buffer)
                 state.position += Int64(buffer.count)
             }
         }

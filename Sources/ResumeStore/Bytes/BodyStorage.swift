@@ -32,15 +32,19 @@ extension BodyStorage {
 
     func waitForRoom() async throws {}
 
-    /// Returns the bytes of a range; throws if there are fewer.
-    func bytes(in range: Range<Int64>) throws -> [UInt8] {
-        let count = Int(clamping: range.upperBound - range.lowerBound)
-        let bytes = try StoreError.wrapping {
-            try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+    /// Returns the bytes of a range; fewer if they end before it.
+    func read(_ range: Range<Int64>) throws -> [UInt8] {
+        try StoreError.wrapping {
+            try unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
                 done = try unsafe read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
             }
         }
-        guard bytes.count == count else { throw StoreError.blobShort }
+    }
+
+    /// Returns the bytes of a range; throws if there are fewer.
+    func bytes(in range: Range<Int64>) throws -> [UInt8] {
+        let bytes = try read(range)
+        guard bytes.count == range.count else { throw StoreError.blobShort }
         return bytes
     }
 }
@@ -52,26 +56,17 @@ package struct HeldBytes: Sendable {
     /// Computes the digest of a range; blocks until it is read.
     package func digest(_ algorithm: HTTPDigest.Algorithm, of range: Range<Int64>) throws -> HTTPDigest? {
         var hash = RunningHash(algorithm)
-        try unsafe forEachBuffer(in: range) { unsafe hash.update($0) }
+        try forEachBuffer(in: range) { hash.update($0) }
         return hash.digest
     }
 
     /// Passes the bytes to a closure in order; blocks until it has read them.
     ///
     /// - Throws: ``StoreError``, or any error of `body`.
-    package func forEachBuffer(in range: Range<Int64>, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func forEachBuffer(in range: Range<Int64>, _ body: ([UInt8]) throws -> Void) throws {
         guard let blob else { return }
-        let size = 256 * 1024
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-        defer { unsafe buffer.deallocate() }
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let wanted = Int(min(Int64(size), range.upperBound - offset))
-            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            let count = try StoreError.wrapping { try unsafe blob.read(into: target, at: offset) }
-            guard count == wanted else { throw StoreError.blobShort }
-            try unsafe body(UnsafeRawBufferPointer(target))
-            offset += Int64(count)
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: 256 << 10) {
+            try body(blob.bytes(in: start..<min(start.addingSaturating(256 << 10), range.upperBound)))
         }
     }
 }

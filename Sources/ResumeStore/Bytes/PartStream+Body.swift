@@ -140,17 +140,12 @@ extension PartStream {
     }
 
     private static func compare(_ bytes: RawSpan, with storage: any BodyStorage, at offset: Int64) throws {
-        try unsafe withUnsafeTemporaryAllocation(byteCount: min(bytes.byteCount, 65536), alignment: 16) { buffer in
-            var done = 0
-            while done < bytes.byteCount {
-                let part = bytes.extracting(done..<min(done + buffer.count, bytes.byteCount))
-                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.byteCount])
-                let count = try unsafe storage.read(into: target, at: offset + Int64(done))
-                guard count == part.byteCount, unsafe part.withUnsafeBytes({ unsafe $0.elementsEqual(target) }) else {
-                    let reason = Reason.heldBytesDiffer(at: offset + Int64(done))
-                    throw StoreError(.heldBytesDiffer, reason.text)
-                }
-                done += count
+        for start in stride(from: 0, to: bytes.byteCount, by: 65_536) {
+            let part = bytes.extracting(start..<min(start + 65_536, bytes.byteCount))
+            let place = offset + Int64(start)
+            let held = try storage.read(place..<place + Int64(part.byteCount))
+            guard unsafe part.withUnsafeBytes({ unsafe $0.elementsEqual(held) }) else {
+                throw StoreError(.heldBytesDiffer, Reason.heldBytesDiffer(at: place).text)
             }
         }
     }
