@@ -132,16 +132,13 @@ final class BlobWriter: Sendable {
 
     /// Records the bytes of a part that may be recorded; blocks.
     ///
-    /// - Parameters:
-    ///   - part: The offset of the part; nil for the one that the main stream writes.
-    ///   - onlyIfDue: Whether to record nothing before a commit is due.
+    /// - Parameter part: The offset of the part; nil for the one that the main stream writes.
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the entry.
-    func record(_ part: Int64?, onlyIfDue: Bool = false) throws {
+    func record(_ part: Int64?) throws {
         do {
             try committing.withLock { _ in
                 let now = clock.now()
-                let next = update(part) { onlyIfDue && !$0.isDue(at: now) ? nil : $0.commit(at: now) } ?? nil
-                guard let commit = next else { return }
+                guard let commit = update(part, { $0.commit(at: now) }) ?? nil else { return }
                 KillPoint.reached(.bytesWritten)
                 let isCurrent = try store?.writeNow { connection in
                     try connection.checkpoint(

@@ -87,9 +87,7 @@ extension [Entry.Chunk] {
             else {
                 return chunks.append(chunk)
             }
-            if last.durable == last.length {
-                chunks[chunks.count - 1].durable = last.durable.addingSaturating(chunk.durable)
-            }
+            chunks[chunks.count - 1].durable = last.durable.addingSaturating(chunk.durable)
             chunks[chunks.count - 1].length = last.length.addingSaturating(chunk.length)
         }
     }

@@ -116,9 +116,7 @@ package final class PartStream: Sendable {
 
     /// Records like ``checkpoint()`` if a commit is due, now or later.
     package func recordIfDue() throws {
-        guard awaitsCommit() else { return }
-        try writer.record(part, onlyIfDue: true)
-        writer.proceed()
+        if awaitsCommit() { try checkpoint() }
     }
 
     /// Whether a commit is due.

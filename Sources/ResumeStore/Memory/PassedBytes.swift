@@ -131,9 +131,7 @@ package final class PassedBytes: BodyStorage {
 
     package func discardBytes() {
         state.withLock { state in
-            guard state.waiting > 0 else { return }
-            state.window.removeLast(Int(state.waiting))
-            state.end = state.passed
+            if state.again == nil { try? state.requireEnd(at: state.passed) }
         }
     }
 

@@ -27,7 +27,7 @@ public final class MemoryStore: PartialStore {
     /// Where the bytes go instead of being kept; nil for a store that keeps them.
     private let passed: PassedBytes?
     /// The key of the hashes that identify requesters.
-    let identityKey: HashKey
+    let identityKey = HashKey.random()
 
     /// Makes an empty store.
     ///
@@ -40,7 +40,6 @@ public final class MemoryStore: PartialStore {
         self.maximumEntrySize = min(max(maximumEntrySize, 0), self.maximumSize)
         state = Mutex(
             State(shelf: MemoryShelf(maximumSize: self.maximumSize, maximumEntries: max(maximumEntries, 0))))
-        identityKey = HashKey.random()
         passed = nil
     }
 
@@ -53,7 +52,6 @@ public final class MemoryStore: PartialStore {
         maximumSize = .max
         maximumEntrySize = .max
         state = Mutex(State(shelf: MemoryShelf(maximumSize: .max, maximumEntries: 1)))
-        identityKey = HashKey.random()
     }
 
     /// All entries, sorted by key; of one in use, the state when that began.

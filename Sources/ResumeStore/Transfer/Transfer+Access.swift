@@ -130,14 +130,14 @@ extension DownloadStore {
         of name: String, selection: RangeSelection?, for caller: Caller
     ) async throws -> Fresh {
         let folder = folder
-        let claimed: (own: Fresh, blobs: [BlobName], lost: [Event])? = try await writeEntry { connection in
+        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await writeEntry { connection in
             let variants = Array(try connection.variants(of: name).reversed())
             let free = (1...Variant.most).filter { number in !variants.contains { $0.number == number } }
             let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
             for number in free + known.map(\.number) {
                 let key = Variant.key(name, number)
                 var blobs = [BlobName]()
-                var lost = [Event]()
+                var report = RemovalReport()
                 if let old = try connection.entry(key: key) {
                     // A caller's own key may look like that of a variant.
                     guard old.variant == number, !old.isPinned, let lease = try Lease.take(old.id, in: folder) else {
@@ -145,28 +145,23 @@ extension DownloadStore {
                     }
                     blobs = try withExtendedLifetime(lease) { try connection.remove(old) }
                     if old.receivedBytes > 0 {
-                        lost = [
-                            Event(
-                                key: key, at: WallClock.milliseconds, kind: .evicted, reason: .tooManyVariants,
-                                bytes: old.receivedBytes)
-                        ]
-                        try lost.forEach { try connection.record($0) }
+                        let lost = Event(
+                            key: key, at: WallClock.milliseconds, kind: .evicted, reason: .tooManyVariants,
+                            bytes: old.receivedBytes)
+                        try connection.record(lost)
+                        report.removed = [lost]
                     }
                 }
                 let fresh = Entry(unclaimed: name, variant: number, caller, selection)
                 if let own = try connection.claim(fresh, url: fresh.url, in: folder) {
-                    return (own, blobs, lost)
+                    return (own, blobs, report)
                 }
             }
             return nil
         }
         guard let claimed else { throw StoreError.inUse(name) }
         try removeBlobs(claimed.blobs)
-        if !claimed.lost.isEmpty {
-            var report = RemovalReport()
-            report.removed = claimed.lost
-            await tell(of: report)
-        }
+        if !claimed.report.removed.isEmpty { await tell(of: claimed.report) }
         return claimed.own
     }
 }
