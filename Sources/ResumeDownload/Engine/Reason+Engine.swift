@@ -113,13 +113,6 @@ extension Reason {
     }
 }
 
-extension Result where Failure == any Error {
-    /// Takes the result of an operation.
-    package init(_ operation: () async throws -> Success) async {
-        do { self = .success(try await operation()) } catch { self = .failure(error) }
-    }
-}
-
 /// The reason for stopping a run, set before its task is cancelled.
 package final class Interruption: Sendable {
     private let stored: Mutex<Reason?>

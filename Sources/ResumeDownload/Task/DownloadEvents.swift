@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeStore
 import Synchronization
 
 /// The events of a download, in order, for one reader.

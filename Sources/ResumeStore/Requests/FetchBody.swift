@@ -72,14 +72,8 @@ struct FetchStart<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         }
         guard let key else { return nil }
         let fetch = SmallFetch(of: caller.url, caller.policy, maximum: limit)
-        let response: Response
-        do {
-            response = try await send(Plan.whole(reason: nil).fields).begun
-        } catch {
-            first = .failure(RequestOutcome.unlessFinal(error))
-            return nil
-        }
-        first = .success(response)
+        first = await Result { try await RequestOutcome.of { try await send(Plan.whole(reason: nil).fields).begun } }
+        guard case .success(let response)? = first else { return nil }
         guard let body = fetch.body(of: response.head, from: response.url, at: store.configuration.clock.now()),
             let file = await queue.perform({ SmallFile(of: key, for: body, in: store) })
         else {

@@ -21,13 +21,10 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
 
     func read(_ count: Int, from body: Body) async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        do {
-            while let part = try await body.next() {
-                bytes.append(contentsOf: part)
-                if bytes.count >= count { break }
+        try await RequestOutcome.of {
+            while bytes.count < count, let part = try await body.next() {
+                bytes += part
             }
-        } catch {
-            throw RequestOutcome.unlessFinal(error)
         }
         return bytes
     }

@@ -107,12 +107,8 @@ extension Transfer {
             while true {
                 try await loop.run { client, plan in
                     if let first = client.first.take() { return try first.get() }
-                    do {
-                        // The caller's client sends no HEAD. If-Range serves the same purpose.
-                        return try await send(plan.conditional.fields).begun
-                    } catch {
-                        throw RequestOutcome.unlessFinal(error)
-                    }
+                    // The caller's client sends no HEAD. If-Range serves the same purpose.
+                    return try await RequestOutcome.of { try await send(plan.conditional.fields).begun }
                 }
                 if try await insist(unless: loop.client.isOfOneAnswer) {
                     loop.client.reused = 0

@@ -126,8 +126,19 @@ package enum RequestOutcome: Error {
     /// once.
     case askAgain
 
-    /// The error to throw after a client has failed: its own if that ends the download, otherwise a temporary failure.
-    static func unlessFinal(_ error: any Error) -> any Error {
-        error is DownloadError ? error : RequestOutcome.body(received: 0, failure: error)
+    /// Calls a client, whose errors are temporary failures unless they end the download.
+    static func of<Success>(_ call: () async throws -> Success) async throws -> Success {
+        do {
+            return try await call()
+        } catch {
+            throw error is DownloadError ? error : RequestOutcome.body(received: 0, failure: error)
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// Takes the result of an operation.
+    package init(_ operation: () async throws -> Success) async {
+        do { self = .success(try await operation()) } catch { self = .failure(error) }
     }
 }
