@@ -90,35 +90,58 @@ extension Connection {
     }
 
     static func entry(_ row: borrowing Row) -> Entry? {
-        guard let id = row.integer(0), let key = row.text(1), let url = row.text(2), let generation = row.integer(10),
-            let state = row.text(11).flatMap({ Entry.State(rawValue: $0) }), let createdAt = row.integer(14),
-            let usedAt = row.integer(15), let bootID = row.text(16), id > 0
+        guard let id = row.integer(0), id > 0,
+            let key = row.text(1),
+            let url = row.text(2),
+            let generation = row.integer(10),
+            let state = row.text(11).flatMap({ Entry.State(rawValue: $0) }),
+            let createdAt = row.integer(14),
+            let usedAt = row.integer(15),
+            let bootID = row.text(16)
         else { return nil }
         // Before the first response, a row has generation 0 and no representation.
         let representation =
             generation == 0
             ? nil
             : Representation(
-                entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) }, lastModified: row.text(4),
-                date: row.text(5), completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
-                contentType: row.text(7), reprDigest: row.text(8), contentCoding: row.text(18),
-                acceptsRanges: row.integer(9) != 0, suggestedFilename: row.text(20), vary: row.text(23))
+                entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) },
+                lastModified: row.text(4),
+                date: row.text(5),
+                completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
+                contentType: row.text(7),
+                reprDigest: row.text(8),
+                contentCoding: row.text(18),
+                acceptsRanges: row.integer(9) != 0,
+                suggestedFilename: row.text(20),
+                vary: row.text(23))
         let selection = row.text(17).flatMap { RangeSelection($0) }
         // If the ranges are unreadable, it must not become a download of the whole file.
         guard selection != nil || row.text(17) == nil else { return nil }
         return Entry(
-            id: id, generation: generation, bootID: bootID,
+            id: id,
+            generation: generation,
+            bootID: bootID,
             requester: Requester(
-                code: row.blob(21), varied: row.blob(22), resource: row.text(29).flatMap { Provenance(stored: $0) }),
+                code: row.blob(21),
+                varied: row.blob(22),
+                resource: row.text(29).flatMap { Provenance(stored: $0) }),
             key: key,
-            variant: row.integer(24).flatMap { Variant.number($0) } ?? 1, url: url,
-            selection: selection, representation: representation, state: state,
-            chunks: [], destination: row.text(12), isPinned: row.integer(13) != 0,
-            createdAt: min(max(createdAt, 0), largest),
-            usedAt: min(max(usedAt, 0), largest), goneAt: row.integer(19).map { min(max($0, 0), largest) },
-            isInUse: false, grows: generation != 0 && row.integer(25) == generation,
+            variant: row.integer(24).flatMap(Variant.number) ?? 1,
+            url: url,
+            selection: selection,
+            representation: representation,
+            state: state,
+            chunks: [],
+            destination: row.text(12),
+            isPinned: row.integer(13) != 0,
+            createdAt: clamped(createdAt),
+            usedAt: clamped(usedAt),
+            goneAt: row.integer(19).map(clamped),
+            isInUse: false,
+            grows: generation != 0 && row.integer(25) == generation,
             agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) },
-            sightings: row.text(27).flatMap { Sightings(stored: $0) }, closedSize: row.integer(28))
+            sightings: row.text(27).flatMap { Sightings(stored: $0) },
+            closedSize: row.integer(28))
     }
 
     /// Inserts an entry for a key, and takes its lease.
