@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Runs an operation on the caller's executor, and calls a closure as soon as its task is cancelled.
 ///
 /// `withTaskCancellationHandler` runs the operation on the cooperative pool if its caller is not statically isolated, as
@@ -12,4 +14,17 @@ package func withCancellation<Result>(
     } onCancel: {
         onCancel()
     }
+}
+
+/// Tells work on another thread to stop because its result is no longer needed.
+package final class CancellationFlag: Sendable {
+    private let isSet = Atomic<Bool>(false)
+
+    package init() {}
+
+    package func set() {
+        isSet.store(true, ordering: .relaxed)
+    }
+
+    package var value: Bool { isSet.load(ordering: .relaxed) }
 }

@@ -132,22 +132,9 @@ package actor Database {
     /// - Throws: The error of `body`; `SQLITE_INTERRUPT` after a cancellation.
     package func read<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
-    ) async throws -> Result {
-        let flag = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            // A call without `await`, so that the compiler proves that this closure runs on the actor. A closure that
-            // did not use the actor would run elsewhere, concurrently with the actor.
-            try readInterruptibly(flag, body)
-        } onCancel: {
-            flag.set()
-        }
-    }
-
-    private func readInterruptibly<Result: Sendable>(
-        _ flag: CancellationFlag, _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
-        let connection = try current()
-        return try connection.connection.interruptible(by: flag) { try body(connection.connection) }
+        let opened = try current()
+        return try opened.connection.interruptible { try body(opened.connection) }
     }
 
     private func current() throws(SQLiteError) -> OpenConnection {

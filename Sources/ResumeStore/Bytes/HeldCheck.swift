@@ -1,5 +1,4 @@
 package import ResumeFiles
-import ResumeSQLite
 
 extension Block: Extent {}
 
