@@ -64,18 +64,8 @@ extension Connection {
     ///
     /// Call it only while no other connection can be in a write transaction; see
     /// <https://www.sqlite.org/wal.html#the_wal_reset_bug> and the store's lock.
-    ///
-    /// - Returns: The number of frames in the log, and how many of them have been copied to the database.
-    @discardableResult
-    package borrowing func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (frames: Int, copied: Int) {
-        var frames: Int32 = 0
-        var copied: Int32 = 0
+    package borrowing func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) {
         let flag = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
-        let failure: SQLiteError? = unsafe withHandle { handle in
-            let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, flag, &frames, &copied)
-            return code == SQLITE_OK ? nil : unsafe SQLiteError(connection: handle, code: code, sql: nil)
-        }
-        if let failure { throw failure }
-        return (Int(frames), Int(copied))
+        try check(unsafe withHandle { unsafe sqlite3_wal_checkpoint_v2($0, nil, flag, nil, nil) })
     }
 }

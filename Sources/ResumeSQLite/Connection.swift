@@ -58,19 +58,22 @@ package struct Connection: ~Copyable {
     /// Sets everything that correctness or safety relies on, since distributions compile in different defaults.
     private borrowing func configure(busyTimeout: Int32) throws(SQLiteError) {
         unsafe sqlite3_busy_timeout(handle, busyTimeout)
-        let switches: [(option: Int32, value: Int32)] = [
-            (SQLITE_DBCONFIG_DEFENSIVE, 1),
-            (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
-            (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
-            (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
-            (SQLITE_DBCONFIG_ENABLE_FKEY, 1),
-            (SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
-            (SQLITE_DBCONFIG_DQS_DML, 0),
-            (SQLITE_DBCONFIG_DQS_DDL, 0),
+        let on = [
+            SQLITE_DBCONFIG_DEFENSIVE,
+            SQLITE_DBCONFIG_ENABLE_FKEY,
             // A checkpoint on close would bypass the guard against the WAL-reset bug.
-            (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
+            SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
         ]
-        for (option, value) in switches { try set(option, to: value) }
+        let off = [
+            SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+            SQLITE_DBCONFIG_ENABLE_TRIGGER,
+            SQLITE_DBCONFIG_ENABLE_VIEW,
+            SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
+            SQLITE_DBCONFIG_DQS_DML,
+            SQLITE_DBCONFIG_DQS_DDL,
+        ]
+        for option in on { try set(option, to: 1) }
+        for option in off { try set(option, to: 0) }
         try execute(
             """
             PRAGMA synchronous = NORMAL;
@@ -92,7 +95,8 @@ package struct Connection: ~Copyable {
         try check(unsafe resume_sqlite3_config_flag(handle, option, value))
     }
 
-    private borrowing func check(_ code: Int32, sql: String? = nil) throws(SQLiteError) {
+    /// Throws the error that a call of SQLite returned.
+    borrowing func check(_ code: Int32, sql: String? = nil) throws(SQLiteError) {
         guard code == SQLITE_OK else { throw unsafe SQLiteError(connection: handle, code: code, sql: sql) }
     }
 
@@ -136,7 +140,7 @@ package struct Connection: ~Copyable {
         try run(bound(sql, values))
     }
 
-    private borrowing func run(_ statement: StatementCache.Box) throws(SQLiteError) -> Int {
+    private borrowing func run(_ statement: Box<Statement>) throws(SQLiteError) -> Int {
         defer { statement.value.reset() }
         while try statement.value.step() {}
         return Int(unsafe sqlite3_changes64(handle))
@@ -217,14 +221,14 @@ package struct Connection: ~Copyable {
         try rows(sql, values) { $0.text(0) }.first
     }
 
-    private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> StatementCache.Box {
+    private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> Box<Statement> {
         try bound(sql, to: values.lazy.map { $0?.sqlite ?? .null })
     }
 
     /// Returns a prepared statement with values; the caller resets it.
     private borrowing func bound(
         _ sql: String, to values: some Sequence<SQLiteValue>
-    ) throws(SQLiteError) -> StatementCache.Box {
+    ) throws(SQLiteError) -> Box<Statement> {
         let statement = try unsafe statements.statement(sql, on: handle)
         try statement.value.bind(values)
         return statement

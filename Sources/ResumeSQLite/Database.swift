@@ -56,11 +56,6 @@ package final class QueueExecutor: SerialExecutor, TaskExecutor {
         try queue.sync(execute: body)
     }
 
-    /// Returns the reference that an actor uses as its executor.
-    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
-        unsafe UnownedSerialExecutor(ordinary: self)
-    }
-
     /// Stops the program if the current code does not run on this executor.
     package func checkIsolated() {
         dispatchPrecondition(condition: .onQueue(queue))
@@ -73,13 +68,7 @@ package final class QueueExecutor: SerialExecutor, TaskExecutor {
 /// the actor cannot split a transaction.
 package actor Database {
     private let executor: QueueExecutor
-    private var opened: OpenConnection?
-
-    /// A box, since an optional noncopyable property cannot be borrowed from.
-    private final class OpenConnection {
-        let connection: Connection
-        init(_ connection: consuming Connection) { self.connection = connection }
-    }
+    private var opened: Box<Connection>?
 
     /// The executor of this connection's queue.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -97,7 +86,7 @@ package actor Database {
     ///
     /// - Throws: The error of `make`.
     package func open(_ make: @Sendable () throws -> Connection) throws {
-        opened = OpenConnection(try make())
+        opened = Box(try make())
     }
 
     /// Closes the connection; later calls fail with `SQLITE_MISUSE`.
@@ -111,7 +100,7 @@ package actor Database {
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
-        try body(try current().connection)
+        try body(try current().value)
     }
 
     /// Runs a closure like ``withConnection(_:)``, but on the calling thread, which is blocked while other closures
@@ -134,10 +123,10 @@ package actor Database {
         _ body: @Sendable (borrowing Connection) throws -> Result
     ) throws -> Result {
         let opened = try current()
-        return try opened.connection.interruptible { try body(opened.connection) }
+        return try opened.value.interruptible { try body(opened.value) }
     }
 
-    private func current() throws(SQLiteError) -> OpenConnection {
+    private func current() throws(SQLiteError) -> Box<Connection> {
         guard let opened else { throw .closed }
         return opened
     }

@@ -115,7 +115,7 @@ struct Worker: Sendable {
     private func age() throws {
         let connection = try Connection.open(path: "\(site.store)/store.sqlite")
         try connection.execute("UPDATE download SET used_at = used_at - 8 * 86400000")
-        _ = try connection.checkpoint(.truncate)
+        try connection.checkpoint(.truncate)
     }
 
     private func damage() async throws {
@@ -153,7 +153,7 @@ struct Worker: Sendable {
             VALUES (1, 0, \(file.length), '\(blob)', \(length), \(length));
             UPDATE store SET entries = 1, received = \(length);
             """)
-        _ = try connection.checkpoint(.truncate)
+        try connection.checkpoint(.truncate)
     }
 }
 

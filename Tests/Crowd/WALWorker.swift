@@ -116,7 +116,7 @@ package struct WALWorker {
                 try connection.checkpoint(.passive)
                 return true
             }
-            return try lock.exclusive { _ = try connection.checkpoint(.passive) } != nil
+            return try lock.exclusive { try connection.checkpoint(.passive) } != nil
         } catch let error as SQLiteError where error.code.primary == .busy {
             return false
         }
