@@ -22,13 +22,9 @@ package struct BlobName: Sendable, Hashable {
 
     /// Parses the path of a row; nil if it does not have the format.
     package init?(path: String) {
-        guard path.hasPrefix("blobs/") else { return nil }
-        let rest = path.dropFirst("blobs/".count)
-        guard let slash = rest.firstIndex(of: "/") else {
-            self.init(fileName: String(rest))
-            return
-        }
-        self.init(fileName: String(rest[rest.index(after: slash)...]), in: String(rest[..<slash]))
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts[0] == "blobs", 2...3 ~= parts.count else { return nil }
+        self.init(fileName: parts[parts.count - 1], in: parts.count == 3 ? parts[1] : nil)
     }
 
     /// Parses the name of a file in a folder of blobs; nil if it does not have the format.
@@ -69,35 +65,22 @@ final class BlobCreation: Sendable {
     let file: OpenFile
     private let lock: StoreLock
 
-    private init(_ name: BlobName, in folder: StoreFolder, _ make: () throws -> OpenFile) throws {
-        self.name = name
+    /// Creates a file, or gives an unnamed one a name and its permissions.
+    init(of unnamed: OpenFile? = nil, in folder: StoreFolder) throws {
+        name = BlobName(in: BlobFolders.current())
         lock = try StoreLock(creationsIn: folder)
         try lock.holdShared()
         do {
-            file = try make()
+            let parent = try folder.makeFolder(of: name)
+            if let unnamed {
+                try SystemError.check("fchmod", parent.path(of: name.fileName)) { fchmod(unnamed.descriptor, 0o600) }
+                try unnamed.name(name.fileName, in: parent)
+            }
+            file = try unnamed ?? OpenFile(name.fileName, in: parent.file, flags: O_RDWR | O_CREAT | O_EXCL)
         } catch {
             // deinit is not called.
             lock.unlock()
             throw error
-        }
-    }
-
-    convenience init(in folder: StoreFolder) throws {
-        let name = BlobName(in: BlobFolders.current())
-        try self.init(name, in: folder) {
-            let parent = try folder.makeFolder(of: name)
-            return try OpenFile(name.fileName, in: parent.file, flags: O_RDWR | O_CREAT | O_EXCL)
-        }
-    }
-
-    /// Gives an unnamed file a name and its permissions.
-    convenience init(of file: OpenFile, in folder: StoreFolder) throws {
-        let name = BlobName(in: BlobFolders.current())
-        try self.init(name, in: folder) {
-            let parent = try folder.makeFolder(of: name)
-            try SystemError.check("fchmod", parent.path(of: name.fileName)) { fchmod(file.descriptor, 0o600) }
-            try file.name(name.fileName, in: parent)
-            return file
         }
     }
 
