@@ -162,7 +162,8 @@ final class BlobWriter: Sendable {
 }
 
 /// The bytes that may be written before room is made for more.
-extension BlobWriter: Receiver {
+extension BlobWriter {
+    /// The bytes that have been received.
     var held: Int64 { withLedger(\.parts.heldBytes) }
 
     /// Whether more bytes may be written before room is made for them.
