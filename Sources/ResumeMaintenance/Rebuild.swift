@@ -72,7 +72,7 @@ struct Rebuild {
             let salvaged = try salvage()
             let kept = onePerKey(try salvaged.entries.compactMap { try proved($0.entry, $0.blocks) })
             report.saved = kept.map(\.entry.key).sorted()
-            report.savedBytes = kept.reduce(0) { $0.addingSaturating($1.entry.receivedBytes) }
+            report.savedBytes = kept.sum(\.entry.receivedBytes)
             let ids = Set(kept.map(\.entry.id))
             report.lost = salvaged.entries.map(\.entry).filter { !ids.contains($0.id) }.map(\.key)
             report.lost += salvaged.unread.subtracting(report.saved).sorted()

@@ -90,7 +90,7 @@ extension DownloadStore {
         var page: [Entry] = []
         for try await entry in entries(matching: EntryQuery(order: .creation)) {
             page.append(entry)
-            guard page.count == 64 || page.reduce(0, { $0.addingSaturating($1.receivedBytes) }) > 256 << 20 else {
+            guard page.count == 64 || page.sum(\.receivedBytes) > 256 << 20 else {
                 continue
             }
             try await check(page, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)

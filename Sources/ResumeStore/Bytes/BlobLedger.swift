@@ -70,7 +70,7 @@ struct BlobLedger: Sendable {
     }
 
     /// The number of bytes that a commit and a flush can make durable now.
-    var flushable: Int64 { parts.reduce(0) { $0.addingSaturating($1.flushable) } }
+    var flushable: Int64 { parts.sum(\.flushable) }
 
     /// Records that the part that ends at an offset continues in the part that begins there, since its stream compares
     /// the bytes before it writes.
@@ -79,7 +79,7 @@ struct BlobLedger: Sendable {
     }
 
     /// The number of bytes that a power loss would cost, recorded or not.
-    var atRisk: Int64 { parts.reduce(0) { $0.addingSaturating($1.received - $1.durable) } }
+    var atRisk: Int64 { parts.sum { $0.received - $0.durable } }
 
     /// Starts a flush of the blob.
     ///

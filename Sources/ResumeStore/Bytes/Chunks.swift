@@ -56,7 +56,7 @@ extension Array where Element: Extent {
     }
 
     /// The number of bytes.
-    package var heldBytes: Int64 { reduce(0) { $0.addingSaturating($1.length) } }
+    package var heldBytes: Int64 { sum(\.length) }
 }
 
 extension [Range<Int64>] {

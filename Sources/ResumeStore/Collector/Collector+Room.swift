@@ -58,7 +58,7 @@ extension DownloadStore {
         let running = room.running
         let length = running.first { $0.receiver === writer }?.length
         let rest = length.map { max($0.addingSaturating(-writer.held), 0) }
-        let held = running.reduce(Int64(0)) { $0.addingSaturating($1.receiver.held) }
+        let held = running.sum { $0.receiver.held }
         var space = try await space(writer, rest, replacing: -held)
         // Recording takes a commit for each download, and only what is recorded counts for other processes.
         if configuration.eviction.isBinding || space.deficit > 0 {
@@ -105,9 +105,7 @@ extension DownloadStore {
     ) async throws -> SpaceDecision {
         let rule = configuration.eviction
         let limit = configuration.maximumSize
-        let others = room.running.reduce(Int64(0)) { sum, download in
-            download.receiver === writer ? sum : sum.addingSaturating(download.rest)
-        }
+        let others = room.running.filter { $0.receiver !== writer }.sum(\.rest)
         var left = try await limit.addingSaturating(replaced - totals().receivedBytes)
         // A download that is larger than the limit is an exception to it, not a reason to remove everything else.
         let length = rest?.addingSaturating(writer?.held ?? 0) ?? 0

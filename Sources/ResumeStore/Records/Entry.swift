@@ -129,6 +129,11 @@ extension Int64 {
     }
 }
 
+extension Sequence {
+    /// Returns the sum of a number of each element, or the nearest possible number if it overflows.
+    package func sum(_ number: (Element) -> Int64) -> Int64 { reduce(0) { $0.addingSaturating(number($1)) } }
+}
+
 extension DownloadStore {
     /// An event of a download, recorded for users.
     public struct Event: Sendable, Hashable {

@@ -27,7 +27,7 @@ extension DownloadStore {
 
         /// The number of bytes that were freed, including those reported in batches.
         public var freedBytes: Int64 {
-            removed.reduce(orphanBytes.addingSaturating(former.bytes)) { $0.addingSaturating($1.bytes) }
+            removed.sum(\.bytes).addingSaturating(orphanBytes).addingSaturating(former.bytes)
         }
 
         /// Passes the lists on as a batch, and keeps their sums only.
