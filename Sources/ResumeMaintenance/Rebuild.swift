@@ -31,11 +31,7 @@ extension DownloadStore {
     /// - Throws: `StoreError`: `noStore`, `notAStore`, `inUse`, `busy`, `noSpace`, `io`.
     public static func rebuild(at path: String) async throws -> RebuildReport {
         try StoreError.refuseForkedChild()
-        do {
-            return try await Blocking.run { try Rebuild(at: path).run() }
-        } catch {
-            throw StoreError(wrapping: error, at: path)
-        }
+        return try await Blocking.run { try StoreError.wrapping(at: path) { try Rebuild(at: path).run() } }
     }
 }
 

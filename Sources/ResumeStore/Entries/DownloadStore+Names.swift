@@ -12,37 +12,20 @@ extension DownloadStore {
     /// - Returns: The matches, sorted.
     /// - Throws: ``StoreError``.
     package static func matches(of search: NameSearch, at path: String) async throws -> [NameSearch.Match] {
-        let database = Database(label: "resume-store.names")
-        do {
-            let presence = try await database.openReading(path)
-            let matches = try await database.read { connection in
-                try connection.transaction(.deferred) { try connection.matches(search) }
+        try await Blocking.run {
+            try StoreError.wrapping(at: path) {
+                let folder = try StoreFolder(path: path, creating: false)
+                try folder.requireStore()
+                let presence = try Presence(in: folder)
+                defer { presence.end() }
+                try folder.requireOwnFiles()
+                let connection = try Connection.open(path: folder.databasePath, busyTimeout: 100)
+                try connection.execute("PRAGMA query_only = ON")
+                guard try Schema.verifiedVersion(connection, at: path) == Schema.version else {
+                    throw StoreError(.noStore, "the store at \(path) is of an older release")
+                }
+                return try connection.transaction(.deferred) { try connection.matches(search) }
             }
-            await database.close()
-            presence.end()
-            return matches
-        } catch {
-            await database.close()
-            throw StoreError(wrapping: error, at: path)
         }
-    }
-}
-
-extension Database {
-    /// Opens the database of a store that has the schema of this release, on the database's queue.
-    fileprivate func openReading(_ path: String) throws -> Presence {
-        let folder = try StoreFolder(path: path, creating: false)
-        try folder.requireStore()
-        let presence = try Presence(in: folder)
-        try folder.requireOwnFiles()
-        try open {
-            let connection = try Connection.open(path: folder.databasePath, busyTimeout: 100)
-            try connection.execute("PRAGMA query_only = ON")
-            guard try Schema.verifiedVersion(connection, at: path) == Schema.version else {
-                throw StoreError(.noStore, "the store at \(path) is of an older release")
-            }
-            return connection
-        }
-        return presence
     }
 }

@@ -127,11 +127,11 @@ extension StoreError: CustomStringConvertible {
 
 extension StoreError {
     /// Runs a closure that uses SQLite or the file system, and wraps its error.
-    package static func wrapping<Result>(_ body: () throws -> Result) throws -> Result {
+    package static func wrapping<Result>(at path: String? = nil, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch {
-            throw StoreError(wrapping: error)
+            throw StoreError(wrapping: error, at: path)
         }
     }
 
