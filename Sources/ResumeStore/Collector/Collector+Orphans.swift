@@ -27,32 +27,26 @@ extension DownloadStore {
         let start = try await read { connection in try connection.sweptPosition(.folders) }
         var seen = 0
         var next = start
-        do {
-            let folders = try StoreFolder.blobFolders(in: folder.blobs)
-            let first = folders.firstIndex { BlobFolders.number($0) >= start } ?? 0
-            for part in folders[first...] + folders[..<first] {
-                guard everywhere || seen < Self.looked else {
-                    next = BlobFolders.number(part)
-                    break
-                }
-                guard let open = try StoreFolder.blobFolder(part, in: folder.blobs) else { continue }
-                let listing = try FolderListing(of: open)
-                while case let names = listing.next(Removal.batch), !names.isEmpty {
-                    seen += names.count
-                    let blobs = names.compactMap { BlobName(fileName: $0, in: part) }
-                    guard let orphans = try await orphans(among: blobs, removing: removing) else { return }
-                    if !orphans.isEmpty { try await found(orphans) }
-                    try Task.checkCancellation()
-                }
+        let folders = try StoreError.wrapping { try StoreFolder.blobFolders(in: folder.blobs) }
+        let first = folders.firstIndex { BlobFolders.number($0) >= start } ?? 0
+        for part in folders[first...] + folders[..<first] {
+            guard everywhere || seen < Self.looked else {
+                next = BlobFolders.number(part)
+                break
             }
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            throw StoreError(wrapping: error)
+            let listing = try StoreError.wrapping {
+                try StoreFolder.blobFolder(part, in: folder.blobs).map { try FolderListing(of: $0) }
+            }
+            while let names = listing?.next(Removal.batch), !names.isEmpty {
+                seen += names.count
+                let blobs = names.compactMap { BlobName(fileName: $0, in: part) }
+                guard let orphans = try await orphans(among: blobs, removing: removing) else { return }
+                if !orphans.isEmpty { try await found(orphans) }
+                try Task.checkCancellation()
+            }
         }
         guard removing, next != start else { return }
-        let position = next
-        try await write { connection in try connection.setSweptPosition(.folders, to: position) }
+        try await write { [next] connection in try connection.setSweptPosition(.folders, to: next) }
     }
 
     /// Returns those blobs that no row refers to, and optionally removes them.
