@@ -93,19 +93,16 @@ struct Removal {
                     !isRepair || current == entry
                 else { continue }
                 if !isRepair || !isDryRun { bytes = bytes.addingSaturating(current.receivedBytes) }
-                let event = reason.map {
-                    Event(
-                        key: current.key, at: WallClock.milliseconds, kind: kind, reason: $0,
-                        bytes: current.receivedBytes)
-                }
-                if var reported = event {
-                    reported.jobDestination = isRepair ? nil : try connection.destinationOfJob(for: current.name)
-                    if isRepair { reported.bytes = 0 }
-                    removed.append(reported)
-                }
+                if !isDryRun { blobs += try connection.remove(current) }
+                guard let reason else { continue }
+                let event = Event(
+                    key: current.key, at: WallClock.milliseconds, kind: kind, reason: reason,
+                    bytes: current.receivedBytes)
+                var reported = event
+                reported.jobDestination = isRepair ? nil : try connection.destinationOfJob(for: current.name)
+                if isRepair { reported.bytes = 0 }
+                removed.append(reported)
                 guard !isDryRun else { continue }
-                blobs += try connection.remove(current)
-                guard let event else { continue }
                 // After a purge, only this event of the download is kept.
                 if kind == .purged { try connection.run("DELETE FROM event WHERE key = ?", entry.key) }
                 try connection.noteRemoval(of: entry.name, event)
