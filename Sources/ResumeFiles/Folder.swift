@@ -150,8 +150,6 @@ package struct FileStatus: Sendable, Equatable {
     /// The number of hard links.
     package let links: Int
     package let owner: uid_t
-    /// When its bytes were last modified, in milliseconds since 1970.
-    package let modifiedAt: Int64
     /// When its bytes were last modified, in nanoseconds since 1970.
     package let modified: Int64
     /// When its bytes or its status last changed, in nanoseconds since 1970; programs cannot set it.
@@ -184,7 +182,6 @@ package struct FileStatus: Sendable, Equatable {
         let change = status.st_ctim
         #endif
         // Any owner of a file can set any time.
-        modifiedAt = Int64(clamping: Int128(time.tv_sec) * 1000 + Int128(time.tv_nsec) / 1_000_000)
         modified = Self.nanoseconds(time)
         changed = Self.nanoseconds(change)
     }

@@ -16,7 +16,7 @@ struct FileStatusTests {
         status.st_blocks = .max
         status.st_nlink = .max
         let read = FileStatus(status)
-        #expect(read.modifiedAt == (seconds == -1 ? -1000 : seconds < 0 ? .min : .max))
+        #expect(read.modified == (seconds == -1 ? -1_000_000_000 : seconds < 0 ? .min : .max))
         #expect(read.bytesOnDisk == .max)
     }
 }

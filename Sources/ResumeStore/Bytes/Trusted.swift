@@ -77,7 +77,7 @@ struct Trusted {
         // A blob that is also a file of the user (after a crash between the rename and the commit) may have been
         // edited, and must never be written to.
         let isShared = status.links > 1
-        let isForeign = isShared && status.modifiedAt > entry.usedAt
+        let isForeign = isShared && status.modified / 1_000_000 > entry.usedAt
         // Parts of other blobs are not valid; the blob of the first part is the entry's.
         chunks = chunks.filter { $0.path == first.path }
         abandoned = names.filter { $0 != name }
