@@ -60,16 +60,18 @@ struct Variant: Sendable {
     private static func suffix(_ number: Int) -> String { "#variant=\(number)" }
 
     /// ``name(_:_:)`` of a row of `download`, in SQL.
-    static let nameInSQL =
-        "CASE download.variant WHEN 1 THEN download.key ELSE substr(download.key, 1, length(download.key) - \(suffix(most).count)) END"
+    static let nameInSQL = """
+        CASE download.variant WHEN 1 THEN download.key
+            ELSE substr(download.key, 1, length(download.key) - \(suffix(most).count)) END
+        """
 
     /// The keys of all variants of the download of a row of `download`, in SQL.
-    static let keysInSQL = (1...most).map { "\(nameInSQL)\($0 > 1 ? " || '\(suffix($0))'" : "")" }.joined(
-        separator: ", ")
+    static let keysInSQL = (1...most).map { $0 > 1 ? "\(nameInSQL) || '\(suffix($0))'" : nameInSQL }
+        .joined(separator: ", ")
 
     /// Removes the suffix of a variant from a caller's key, since the request determines the variant.
     static func withoutNumber(_ key: String) -> String {
-        (2...most).map(suffix).first { key.hasSuffix($0) }.map { String(key.dropLast($0.count)) } ?? key
+        (2...most).map { name(key, $0) }.first { $0 != key } ?? key
     }
 
     /// Returns the name of the download that a variant's key belongs to, as in rows of queues.
@@ -130,7 +132,7 @@ extension Connection {
             ORDER BY used_at DESC, id DESC
             """, name, Variant.key(name, 2), Variant.key(name, 3), Variant.key(name, 4)
         ) { row in
-            row.integer(0).flatMap { Variant.number($0) }.map { number in
+            row.integer(0).flatMap(Variant.number).map { number in
                 Variant(
                     id: row.integer(4) ?? 0, number: number,
                     requester: Requester(code: row.blob(1), varied: row.blob(2)), vary: row.text(3),
