@@ -30,6 +30,18 @@ package enum Blocking {
         }
     }
 
+    /// Runs a closure that may block, and can ask whether the task has been cancelled.
+    package static func run<Result: Sendable>(
+        later isLater: Bool = false, cancellable body: @escaping @Sendable (CancellationFlag) throws -> Result
+    ) async throws -> Result {
+        let flag = CancellationFlag()
+        return try await withCancellation {
+            try await run(later: isLater) { try body(flag) }
+        } onCancel: {
+            flag.set()
+        }
+    }
+
     /// Starts a closure that may block, without waiting for it.
     package static func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 }

@@ -20,11 +20,7 @@ package func withCancellation<Result>(
 package final class CancellationFlag: Sendable {
     private let isSet = Atomic<Bool>(false)
 
-    package init() {}
-
-    package func set() {
-        isSet.store(true, ordering: .relaxed)
-    }
+    func set() { isSet.store(true, ordering: .relaxed) }
 
     package var value: Bool { isSet.load(ordering: .relaxed) }
 }

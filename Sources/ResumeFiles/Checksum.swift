@@ -13,18 +13,13 @@ package enum Checksum {
 extension OpenFile {
     /// Computes the checksum of a range; nil if the file is shorter.
     package func checksum(of range: Range<Int64>) throws(SystemError) -> UInt32? {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Int(min(256 << 10, range.upperBound - range.lowerBound)), alignment: 64)
-        defer { unsafe buffer.deallocate() }
         var checksum: UInt32 = 0
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
-            let count = try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
-            guard count == wanted else { return nil }
-            checksum = Checksum.crc32c(
-                unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count])), continuing: checksum)
-            offset += Int64(count)
+        let size: Int64 = 256 << 10
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(size)) {
+            let wanted = Int(min(size, range.upperBound - start))
+            let part = try bytes(wanted, at: start)
+            guard part.count == wanted else { return nil }
+            checksum = Checksum.crc32c(unsafe part.span.bytes, continuing: checksum)
         }
         return checksum
     }

@@ -98,7 +98,7 @@ extension Rebuild {
         let covered = blocks.within(entry.chunks)
         let right = Set(covered).subtracting(try file.damaged(among: covered))
         var saved = entry
-        for gap in right.map(\.range).gaps(upTo: entry.chunks.map(\.range.upperBound).max() ?? 0) {
+        for gap in right.map(\.range).gaps(upTo: entry.chunks.map(\.end).max() ?? 0) {
             saved.chunks = saved.chunks.removing(gap)
         }
         if saved.chunks.contiguousEnd != entry.totalBytes { saved.state = .partial }

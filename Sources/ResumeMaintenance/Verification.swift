@@ -130,17 +130,12 @@ extension DownloadStore {
             readsBytes
             ? try await read { connection in try entries.map { try connection.blocks(of: $0.id) } }
             : entries.map { _ in [] }
-        let flag = CancellationFlag()
         let folder = folder
-        let states = try await withTaskCancellationHandler {
-            try await Blocking.run {
-                try StoreError.wrapping {
-                    try zip(entries, blocks).map { try BlobState(of: $0, blocks: $1, in: folder) { flag.value } }
-                }
+        let states = try await Blocking.run(cancellable: { flag in
+            try StoreError.wrapping {
+                try zip(entries, blocks).map { try BlobState(of: $0, blocks: $1, in: folder) { flag.value } }
             }
-        } onCancel: {
-            flag.set()
-        }
+        })
         try Task.checkCancellation()
         var findings: [Finding] = []
         for (entry, state) in zip(entries, states) where !state.found.isEmpty {
@@ -208,7 +203,7 @@ private struct BlobState {
             }
             let status = try file.status()
             let size = status.size
-            let end = entry.chunks.filter { $0.path == path && $0.length > 0 }.map(\.range.upperBound).max() ?? 0
+            let end = entry.chunks.filter { $0.path == path && $0.length > 0 }.map(\.end).max() ?? 0
             if size < end {
                 found.append((.blobShort, "\(path) has \(size) of \(end) bytes"))
                 intact = intact.removing(size..<end)

@@ -46,17 +46,18 @@ extension OpenFile {
 final class HeldCheck: Sendable {
     /// Returns the blocks whose bytes do not match the recorded checksums, or throws a ``StoreError``.
     let damaged: Task<[Block], any Error>
-    private let flag = CancellationFlag()
 
     /// Starts reading; nil if there is nothing to compare.
     init?(of blob: (any BodyStorage)?, blocks: [Block]) {
         guard let blob = blob as? OpenFile, !blocks.isEmpty else { return nil }
-        damaged = Task { [flag] in
-            try await Blocking.run(later: true) {
-                try StoreError.wrapping { try blob.damaged(among: blocks) { flag.value } }
-            }
+        damaged = Task {
+            try await Blocking.run(
+                later: true,
+                cancellable: { flag in
+                    try StoreError.wrapping { try blob.damaged(among: blocks) { flag.value } }
+                })
         }
     }
 
-    deinit { flag.set() }
+    deinit { damaged.cancel() }
 }

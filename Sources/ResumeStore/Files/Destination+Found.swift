@@ -21,31 +21,22 @@ extension Destination {
         return name != nil && name != "local" && name != "FUSE"
     }
 
-    /// Computes the digest of the file, in parts, so that the task can be cancelled.
+    /// Computes the digest of the file; a cancelled task ends it early.
     ///
     /// - Returns: The digest, and the file as it was afterwards; nil if it cannot be read.
     package func digest(_ algorithm: HTTPDigest.Algorithm) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
-        guard let file = try? await Blocking.run({ try OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) }) else {
-            return nil
-        }
-        var hash = RunningHash(algorithm)
-        var offset = Int64(0)
-        var isAtEnd = false
-        while !isAtEnd {
-            try Task.checkCancellation()
-            (hash, offset, isAtEnd) = try await Blocking.run { [hash, offset] in
-                var hash = hash
-                var offset = offset
-                for _ in 0..<64 {
-                    let part = try file.bytes(1 << 18, at: offset)
-                    hash.update(part)
-                    offset += Int64(part.count)
-                    if part.count < 1 << 18 { return (hash, offset, true) }
-                }
-                return (hash, offset, false)
+        try await Blocking.run(cancellable: { flag in
+            guard let file = try? OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) else { return nil }
+            var hash = RunningHash(algorithm)
+            var offset = Int64(0)
+            while !flag.value {
+                let part = try file.bytes(1 << 18, at: offset)
+                hash.update(part)
+                offset += Int64(part.count)
+                if part.count < 1 << 18 { return (hash.digest, try file.status().stamp) }
             }
-        }
-        return (hash.digest, try file.status().stamp)
+            throw CancellationError()
+        })
     }
 
     /// Returns the bytes of a range of the file; fewer if it is shorter.
