@@ -49,9 +49,8 @@ extension StoreFolder {
             guard let folder = try folder(of: name) else { return nil }
             let file = try OpenFile(name.fileName, in: folder.file, flags: O_RDWR)
             return try file.status().kind == .regular ? file : nil
-        } catch {
-            if [ENOENT, ELOOP, ENXIO, EISDIR].contains(error.number) { return nil }
-            throw error
+        } catch let error where [ENOENT, ELOOP, ENXIO, EISDIR].contains(error.number) {
+            return nil
         }
     }
 }

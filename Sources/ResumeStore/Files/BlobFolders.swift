@@ -34,7 +34,9 @@ enum BlobFolders {
     fileprivate static func note() {
         state.withLock { state in
             state.count += 1
-            if state.count >= most { (state.current, state.count) = (State.random(), 0) }
+            if state.count < most { return }
+            state.current = State.random()
+            state.count = 0
         }
     }
 
@@ -65,9 +67,8 @@ extension StoreFolder {
         guard let name else { return blobs }
         do {
             return try Folder(name, in: blobs)
-        } catch {
-            if error.isMissing || error.number == ENOTDIR || error.number == ELOOP { return nil }
-            throw error
+        } catch let error where [ENOENT, ENOTDIR, ELOOP].contains(error.number) {
+            return nil
         }
     }
 

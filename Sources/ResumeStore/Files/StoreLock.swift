@@ -78,11 +78,10 @@ package struct StoreLock: Sendable {
             do {
                 try SystemError.check("flock", file.path) { flock(file.descriptor, kind | LOCK_NB) }
                 return true
-            } catch {
-                guard error.number == EWOULDBLOCK else { throw error }
+            } catch let error where error.number == EWOULDBLOCK {
+                if ContinuousClock.now >= deadline { return false }
+                usleep(1000)
             }
-            if ContinuousClock.now >= deadline { return false }
-            usleep(1000)
         }
     }
 }
