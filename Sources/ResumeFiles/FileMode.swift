@@ -10,7 +10,7 @@ package enum FileMode {
         let bytes = try? OpenFile("/proc/self/status", flags: O_RDONLY).bytes(4096)
         let text = String(decoding: bytes ?? [], as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.hasPrefix("Umask:") }
-        let mask = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last.flatMap { mode_t($0, radix: 8) }
+        let mask = line?.split(whereSeparator: \.isWhitespace).last.flatMap { mode_t($0, radix: 8) }
         return 0o666 & ~(mask ?? 0o077)
         #endif
     }()

@@ -29,15 +29,16 @@ extension Diagnostics {
         }
         let problems = StoreFolder.fileNames.compactMap { name -> String? in
             guard let status = try? root.status(of: name) else { return nil }
+            let file = "\(path)/\(name)"
             do {
                 if let objection = try StoreFolder.objection(toFile: name, status, in: root, of: path) {
                     return objection.description
                 }
             } catch {
-                return "\(path)/\(name) cannot be checked: \(error)."
+                return "\(file) cannot be checked: \(error)."
             }
             guard status.permissions & 0o077 != 0 else { return nil }
-            return "other users can access \(path)/\(name). Run 'chmod 600 \(ShellWord.quoted("\(path)/\(name)"))'."
+            return "other users can access \(file). Run 'chmod 600 \(ShellWord.quoted(file))'."
         }
         let text = problems.isEmpty ? nil : problems.joined(separator: " ")
         checks.append(Check(name: "files", value: value(problems.count), problem: text))

@@ -61,7 +61,7 @@ extension DownloadStore {
         let totals = try await totals()
         add("entries", totals.entries)
         add("held_bytes", totals.receivedBytes)
-        do {
+        try StoreError.wrapping {
             let log = try folder.logSize()
             add("log_bytes", log, log > 64 << 20 ? "the write-ahead log was not checkpointed" : nil)
             add("file_system", folder.root.fileSystem)
@@ -71,8 +71,6 @@ extension DownloadStore {
             add(
                 "locks", works ? "work" : "do not work",
                 works ? nil : "a file may be downloaded twice at the same time. Choose a local disk.")
-        } catch {
-            throw StoreError(wrapping: error)
         }
         let free = try freeSpace()
         add("free_bytes", free, free < 16 << 20 ? "the file system is almost full" : nil)

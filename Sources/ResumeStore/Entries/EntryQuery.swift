@@ -65,7 +65,10 @@ struct EntryCursor: Sendable {
     var position: EntryPosition?
     var isAtEnd = false
 
-    init(_ query: EntryQuery, after position: EntryPosition? = nil) { (self.query, self.position) = (query, position) }
+    init(_ query: EntryQuery, after position: EntryPosition? = nil) {
+        self.query = query
+        self.position = position
+    }
 
     /// The cursor after a page.
     ///

@@ -67,10 +67,8 @@ extension ResumeData {
         guard bytes.count <= Self.largestSize else { throw .notResumeData }
         do {
             self = try JSONDecoder().decode(ResumeData.self, from: Data(bytes))
-        } catch let problem as InvalidInput {
-            throw problem
         } catch {
-            throw .notResumeData
+            throw error as? InvalidInput ?? .notResumeData
         }
     }
 
@@ -127,12 +125,9 @@ extension ResumeData: Codable {
     /// - Throws: The encoder's error.
     public func encode(to encoder: any Encoder) throws {
         var form = Form(
-            url: url.redacted, key: key, ranges: selection?.description, received: receivedBytes, total: totalBytes)
-        switch validator {
-        case .entityTag(let tag): form.entityTag = tag.rawValue
-        case .lastModified(let date): form.lastModified = date
-        case nil: break
-        }
+            url: url.redacted, key: key, ranges: selection?.description, entityTag: entityTag, received: receivedBytes,
+            total: totalBytes)
+        if case .lastModified(let date) = validator { form.lastModified = date }
         try form.encode(to: encoder)
     }
 }
