@@ -60,24 +60,13 @@ package struct SampleGrid: Sendable, Hashable {
 
     /// Translates ranges of the stored bytes, counted without gaps, into ranges of the file; both are sorted.
     private static func ranges(at places: [Range<Int64>], in held: [Range<Int64>]) -> [Range<Int64>] {
-        var found: [Range<Int64>] = []
-        var index = 0
         var before = Int64(0)
-        for place in places {
-            var start = place.lowerBound
-            while start < place.upperBound, index < held.count {
-                let range = held[index]
-                let end = before &+ range.length
-                if start >= end {
-                    index = index + 1
-                    before = end
-                    continue
-                }
-                let stop = min(place.upperBound, end)
-                found.append(range.lowerBound &+ (start &- before)..<range.lowerBound &+ (stop &- before))
-                start = stop
-            }
+        return held.flatMap { range in
+            let own = before..<before + range.length
+            defer { before = own.upperBound }
+            let shift = range.lowerBound - own.lowerBound
+            let parts = places.map { $0.clamped(to: own) }.filter { !$0.isEmpty }
+            return parts.map { $0.lowerBound + shift..<$0.upperBound + shift }
         }
-        return found
     }
 }
