@@ -45,12 +45,7 @@ package enum Verdict: Sendable, Hashable {
     }
 
     /// Whether the body must be used; if not, it must be discarded.
-    package var usesBody: Bool {
-        switch self {
-        case .append, .startOver, .startRange: true
-        case .complete, .askForWhole, .retry, .refuse: false
-        }
-    }
+    package var usesBody: Bool { continuation != nil }
 
     /// How the body is used; nil if it is discarded.
     package var continuation: Continuation? {
@@ -65,13 +60,7 @@ package enum Verdict: Sendable, Hashable {
     package var replaces: Bool { if case .append = self { false } else { usesBody } }
 
     /// Whether the body comes again, to be compared with what was passed on.
-    package var sendsAgain: Bool {
-        switch self {
-        case .startRange(let continuation): continuation.reason == .sentAgain
-        case .startOver(_, let reason): reason == .sentAgain
-        default: false
-        }
-    }
+    package var sendsAgain: Bool { continuation?.reason == .sentAgain }
 
     /// The verdict for a transfer that has passed on its first bytes and cannot compare them one by one: a whole body is
     /// received anew.
