@@ -51,15 +51,14 @@ package struct RangeCourse: Sendable, Hashable {
         omitsCondition = false
         switch state {
         case .open: state = .probing
-        case .closed where nextSize > accepted && accepted > 0:
-            nextSize = accepted
-            isCapped = true
-            return false
-        case .closed where accepted == 0 && min(nextSize, asked) > Self.smallSize:
-            nextSize = Self.smallSize
-            isCapped = true
-            return false
-        case .closed: state = .plain
+        case .closed:
+            let isAccepted = accepted > 0
+            let smaller = isAccepted ? accepted : Self.smallSize
+            if smaller < (isAccepted ? nextSize : min(nextSize, asked)) {
+                (nextSize, isCapped) = (smaller, true)
+                return false
+            }
+            state = .plain
         case .probing, .plain: break
         }
         return true
