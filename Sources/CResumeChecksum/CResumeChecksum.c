@@ -63,18 +63,10 @@ __attribute__((target("sse4.2,pclmul,avx512f,avx512vl,vpclmulqdq"))) static uint
 }
 
 enum resume_crc32c_way resume_crc32c_best(void) {
-    static enum resume_crc32c_way found = resume_crc32c_table;
-    static int known = 0;
-    if (__atomic_load_n(&known, __ATOMIC_ACQUIRE)) return __atomic_load_n(&found, __ATOMIC_RELAXED);
-    enum resume_crc32c_way way = resume_crc32c_table;
-    if (__builtin_cpu_supports("sse4.2")) {
-        const int folds = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("avx512f")
-            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("vpclmulqdq");
-        way = folds ? resume_crc32c_folding : resume_crc32c_instruction;
-    }
-    __atomic_store_n(&found, way, __ATOMIC_RELAXED);
-    __atomic_store_n(&known, 1, __ATOMIC_RELEASE);
-    return way;
+    if (!__builtin_cpu_supports("sse4.2")) return resume_crc32c_table;
+    const int folds = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("vpclmulqdq");
+    return folds ? resume_crc32c_folding : resume_crc32c_instruction;
 }
 
 uint32_t resume_crc32c_by(enum resume_crc32c_way way, uint32_t checksum, const void *bytes, size_t count) {

@@ -25,24 +25,17 @@ static const uint64_t constants_512[80] = {
 // The first halves of these (section 4.2.2), set before the first hash begins.
 static uint32_t constants_256[64];
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define SWAP_32(word) (word)
-#define SWAP_64(word) (word)
-#else
-#define SWAP_32(word) __builtin_bswap32(word)
-#define SWAP_64(word) __builtin_bswap64(word)
-#endif
-
+// All processors that Swift supports are little-endian.
 static uint32_t big_endian_32(const uint8_t *bytes) {
     uint32_t value;
     memcpy(&value, bytes, sizeof value);
-    return SWAP_32(value);
+    return __builtin_bswap32(value);
 }
 
 static uint64_t big_endian_64(const uint8_t *bytes) {
     uint64_t value;
     memcpy(&value, bytes, sizeof value);
-    return SWAP_64(value);
+    return __builtin_bswap64(value);
 }
 
 // Section 4.1.2, for the word sizes of both algorithms. The names are those of the standard.
@@ -228,16 +221,16 @@ void resume_sha2_final(struct resume_sha2 hash, uint8_t *digest) {
         compress(&hash, hash.block, 1);
         memset(hash.block, 0, size);
     }
-    const uint64_t bits = SWAP_64(hash.count << 3);
+    const uint64_t bits = __builtin_bswap64(hash.count << 3);
     memcpy(hash.block + size - 8, &bits, 8);
     if (size == 128) hash.block[size - 9] = (uint8_t)(hash.count >> 61);
     compress(&hash, hash.block, 1);
     for (int i = 0; i < 8; i++) {
         if (size == 128) {
-            const uint64_t word = SWAP_64(hash.state.words_64[i]);
+            const uint64_t word = __builtin_bswap64(hash.state.words_64[i]);
             memcpy(digest + 8 * i, &word, 8);
         } else {
-            const uint32_t word = SWAP_32(hash.state.words_32[i]);
+            const uint32_t word = __builtin_bswap32(hash.state.words_32[i]);
             memcpy(digest + 4 * i, &word, 4);
         }
     }
