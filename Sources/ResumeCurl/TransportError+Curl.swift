@@ -11,12 +11,11 @@ extension TransportError {
         let isEstablished = reception.isEstablished
         let (handle, text) = unsafe (reception.handle, String(cString: reception.curl.text))
         let authority = exchange.authority
+        let failed = "could not connect to \(authority)"
         let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)
         switch result {
         case CURLE_COULDNT_CONNECT where settings.addresses.excludes(exchange.url.host) && exchange.proxy == nil:
-            self.init(
-                .invalidRequest,
-                "could not connect to \(authority): its address is not of the version that is permitted")
+            self.init(.invalidRequest, "\(failed): its address is not of the version that is permitted")
         case CURLE_COULDNT_RESOLVE_HOST where exchange.proxy?.resolvesNames != true:
             self.init(.nameNotResolved, "could not resolve the host \(exchange.url.host)")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
@@ -24,23 +23,18 @@ extension TransportError {
         case CURLE_OPERATION_TIMEDOUT where !isEstablished:
             self.init(.notConnected, "timed out while connecting to \(authority)")
         case _ where status == 407 && !isEstablished:
-            self.init(
-                .proxyRefused,
-                "could not connect to \(authority): the proxy requires credentials (407); add them to its URL")
+            self.init(.proxyRefused, "\(failed): the proxy requires credentials (407); add them to its URL")
         case CURLE_PROXY where unsafe !Self.refusals.contains(Self.number(CURLINFO_PROXY_ERROR, handle)):
-            self.init(.notConnected, "could not connect to \(authority)")
+            self.init(.notConnected, failed)
         case _ where status >= 300 && !isEstablished, CURLE_PROXY:
-            self.init(.proxyRefused, "could not connect to \(authority): the proxy refused the request")
+            self.init(.proxyRefused, "\(failed): the proxy refused the request")
         case CURLE_COULDNT_CONNECT:
             let number = Int32(clamping: unsafe Self.number(CURLINFO_OS_ERRNO, handle))
-            let reason = number == 0 ? "" : ": \(SystemError.reason(number))"
-            self.init(.notConnected, "could not connect to \(authority)\(reason)")
+            self.init(.notConnected, number == 0 ? failed : "\(failed): \(SystemError.reason(number))")
         case CURLE_INTERFACE_FAILED:
-            let place = settings.localInterface ?? ""
+            let place = Printable.escaped(settings.localInterface ?? "")
             self.init(
-                .invalidRequest,
-                "could not connect to \(authority) from \(Printable.escaped(place)), which is not an interface or address "
-                    + "of this machine")
+                .invalidRequest, "\(failed) from \(place), which is not an interface or address of this machine")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
             let number = unsafe Self.number(CURLINFO_SSL_VERIFYRESULT, handle)
             self.init(.tls, Self.distrust(result, number, of: reception))
