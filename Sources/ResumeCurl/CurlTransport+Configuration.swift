@@ -34,8 +34,6 @@ extension CurlTransport {
         package var verifiesServers = true
         /// A folder with trusted certificates, as OpenSSL's `c_rehash` names them; nil for none.
         package var trustedCertificateFolder: String?
-        /// What certificates prove, once the file with them was read; nil for those that the system trusts.
-        var trust: ServerTrust?
         /// Which addresses to connect to without a proxy.
         package var addresses = AddressChoice()
         /// The network interface, or the numeric address of this machine, that connections come from; nil for any.

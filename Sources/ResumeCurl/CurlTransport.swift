@@ -18,6 +18,8 @@ import Synchronization
 /// configured. Requests go through a proxy if one is configured.
 public final class CurlTransport: Transport {
     private let configuration: Configuration
+    /// What certificates prove; nil for those that the system trusts.
+    private let trust: ServerTrust?
     private let queue: ExchangeQueue
 
     /// Whether it checks addresses (``Configuration/permitsAddress``).
@@ -27,8 +29,11 @@ public final class CurlTransport: Transport {
     ///
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
-        self.configuration = configuration.knowingTrust
-        queue = ExchangeQueue(self.configuration)
+        self.configuration = configuration
+        trust =
+            configuration.verifiesServers
+            ? configuration.trustedCertificates.map { .authorities(Self.hashOfCertificates(at: $0)) } : .unverified
+        queue = ExchangeQueue(configuration)
     }
 
     /// Closes all connections; responses that are still being received fail.
@@ -63,8 +68,7 @@ public final class CurlTransport: Transport {
         let proxy = try configuration.proxies?.proxy(for: url)
         let exchange = Exchange(request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, in: queue)
         queue.start(exchange)
-        return TransportResponse(
-            head: try await exchange.head(within: timeout), body: exchange, trust: configuration.trust)
+        return TransportResponse(head: try await exchange.head(within: timeout), body: exchange, trust: trust)
     }
 
     /// Returns whether a numeric address is neither private, local nor reserved, for ``Configuration/permitsAddress``.
@@ -194,12 +198,4 @@ final class ExchangeQueue: Sendable {
 extension CurlTransport.Configuration {
     /// The connect timeout, limited to valid values.
     var connectTime: Duration { min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) }
-
-    /// The same settings with what certificates prove.
-    var knowingTrust: Self {
-        var known = self
-        known.trust = trustedCertificates.map { .authorities(CurlTransport.hashOfCertificates(at: $0)) }
-        if !verifiesServers { known.trust = .unverified }
-        return known
-    }
 }
