@@ -145,12 +145,8 @@ final class ExchangeQueue: Sendable {
 
     /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
     func noteEnd(of exchange: Exchange, on thread: NetworkThread) {
-        release(exchange, on: thread)
-        startNext(with: exchange.url.origin)
-    }
-
-    private func release(_ exchange: Exchange, on thread: NetworkThread) {
         state.withLock { $0.add(-1, with: exchange.url.origin, on: thread) }
+        startNext(with: exchange.url.origin)
     }
 
     /// Starts the next exchange with an origin, if there is one.
@@ -158,7 +154,7 @@ final class ExchangeQueue: Sendable {
         while let (exchange, thread) = next(with: origin) {
             if exchange.start(on: thread) { return }
             // A thread that could not be created must not hold up the others that wait.
-            release(exchange, on: thread)
+            state.withLock { $0.add(-1, with: origin, on: thread) }
             exchange.end(with: .isShutDown)
         }
     }

@@ -69,11 +69,8 @@ final class NetworkThread: Sendable {
     func post(_ command: Command) -> Bool {
         let (isStopped, starts, wakes) = state.withLock { state in
             guard !state.isStopped else { return (true, false, false) }
-            var starts = false
-            if case .start = command {
-                starts = !state.isRunning
-                state.isRunning = true
-            }
+            let starts = if case .start = command { !state.isRunning } else { false }
+            if starts { state.isRunning = true }
             state.inbox.append(command)
             if case .stop = command { state.isStopped = true }
             defer { state.isWaiting = false }
