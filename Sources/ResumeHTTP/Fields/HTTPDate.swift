@@ -53,10 +53,8 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
         secondsSinceEpoch = (days + day - 1) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2] - offset
     }
 
-    private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-    private static let months: [Substring] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
+    private static let weekdays = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(separator: " ")
+    private static let months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(separator: " ")
 
     /// Returns the seconds by which a zone is ahead of GMT; nil if that is not certain.
     private static func offset(of zone: Substring) -> Int64? {
