@@ -21,7 +21,7 @@ extension Verdict {
         answer.completeLength = completeLength
         let held = HeldPartial(representation: stored, length: max(range.offset - range.shift, 1))
         if let reason = failure(answer, fields, held, context) { return .retry(reason) }
-        if let reason = difference(of: fields, from: stored, range: range) { return .askForWhole(reason) }
+        if let reason = difference(of: answer, fields, from: stored, range: range) { return .askForWhole(reason) }
         if let old = stored.completeLength, let new = completeLength, old != new {
             return .askForWhole(.lengthChanged(from: old, to: new))
         }
@@ -54,16 +54,15 @@ extension Verdict {
     static func obstacle(in fields: HTTPFields, _ policy: ResumePolicy) -> Reason? {
         let types = fields[values: .contentType].map { $0.lowercased() }
         if types.contains(where: { $0.contains("multipart/byteranges") }) { return .multipartAnswer }
-        if types.count > 1, Representation(fields: fields).contentType == nil { return .contentTypeChanged }
+        if types.count > 1, fields.text(.contentType) == nil { return .contentTypeChanged }
         return isCoded(fields, policy) ? .contentCoded : nil
     }
 
     /// Returns why a part belongs to another representation than the stored bytes; nil if it belongs to the same one.
     private static func difference(
-        of fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
+        of answer: Representation, _ fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
     ) -> Reason? {
         if range.isUnderDigest { return nil }
-        let answer = Representation(fields: fields)
         if let expected = range.validator {
             let validator = validator(in: fields, like: expected)
             guard validator == expected else {
