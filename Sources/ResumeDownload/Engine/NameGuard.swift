@@ -188,7 +188,7 @@ extension DownloadRun {
                 course.compare(sample, comparison)
             case .retry(let reason, let seconds):
                 throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
-            case .useless, .changed, .refuse: return .uncompared
+            case .useless, .refuse: return .uncompared
             }
         }
         return if case .end(.agree) = course.next() { .onlySampled } else { .uncompared }

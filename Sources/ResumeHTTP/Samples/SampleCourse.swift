@@ -55,17 +55,36 @@ package struct SampleCourse: Sendable, Hashable {
 
     /// Judges the head of a response, and learns the representation from the first one.
     package mutating func receive(_ head: HTTPResponse, to request: SampleRequest) -> SampleHead {
-        let known = representation
-        var stored = known ?? Representation(announcedBy: head)
-        stored.completeLength = completeLength ?? stored.completeLength
-        let judged = SampleHead(for: head, to: request, stored: stored, policy: policy)
-        switch judged {
-        case .read where known == nil: representation = stored
-        case .useless(let reason): verdict = .unproved(reason)
-        case .changed(let reason): verdict = .differ(reason)
-        case .read, .retry, .refuse: break
+        let timing = ResponseTiming(head)
+        switch head.status.code {
+        case 206:
+            var stored = representation ?? Representation(announcedBy: head)
+            stored.completeLength = completeLength ?? stored.completeLength
+            // Another length is a difference, and not only a failure for now.
+            var context = AnswerContext()
+            context.isRestart = true
+            let range = request.request
+            switch Verdict.partial(head.headerFields, range: range, stored: stored, policy: policy, in: context) {
+            case .askForWhole(let reason): verdict = Self.isChange(reason) ? .differ(reason) : .unproved(reason)
+            case .retry(let reason, _): return .retry(reason)
+            default:
+                representation = stored
+                return .read
+            }
+        case _ where timing.isTemporary:
+            return .retry(.status(of: head), afterSeconds: timing.afterSeconds)
+        case 401, 403, 404, 407, 410, 451:
+            return .refuse(.status(of: head))
+        default:
+            verdict = .unproved(.samplesUnanswered)
         }
-        return judged
+        return .useless
+    }
+
+    /// Whether a reason says that the file changed, and not only that a response is unusable.
+    private static func isChange(_ reason: Reason) -> Bool {
+        ["entity-tag-changed", "last-modified-changed", "length-changed", "digest-changed", "validators-disagree"]
+            .contains(reason.code.rawValue)
     }
 
     /// Records how a response compares with the stored bytes.

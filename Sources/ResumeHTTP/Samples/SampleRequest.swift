@@ -33,41 +33,10 @@ package struct SampleRequest: Sendable, Hashable {
 package enum SampleHead: Sendable, Hashable {
     /// Compare the body with the stored bytes.
     case read
-    /// Discard the body: it does not have the requested bytes.
-    case useless(Reason)
-    /// Discard the body: the server has another file.
-    case changed(Reason)
+    /// Discard the body: it does not have the requested bytes, or the server has another file.
+    case useless
     /// Discard the body and repeat the request later.
     case retry(Reason, afterSeconds: Int64? = nil)
     /// Discard the body: the server requires credentials, or a URL that has not expired.
     case refuse(Reason)
-
-    /// Judges a response.
-    init(for response: HTTPResponse, to sample: SampleRequest, stored: Representation, policy: ResumePolicy) {
-        let timing = ResponseTiming(response)
-        switch response.status.code {
-        case 206:
-            // Another length is a difference, and not only a failure for now.
-            var context = AnswerContext()
-            context.isRestart = true
-            let fields = response.headerFields
-            switch Verdict.partial(fields, range: sample.request, stored: stored, policy: policy, in: context) {
-            case .askForWhole(let reason): self = Self.isChange(reason) ? .changed(reason) : .useless(reason)
-            case .retry(let reason, _): self = .retry(reason)
-            default: self = .read
-            }
-        case _ where timing.isTemporary:
-            self = .retry(.status(of: response), afterSeconds: timing.afterSeconds)
-        case 401, 403, 404, 407, 410, 451:
-            self = .refuse(.status(of: response))
-        default:
-            self = .useless(.samplesUnanswered)
-        }
-    }
-
-    /// Whether a reason says that the file changed, and not only that a response is unusable.
-    private static func isChange(_ reason: Reason) -> Bool {
-        ["entity-tag-changed", "last-modified-changed", "length-changed", "digest-changed", "validators-disagree"]
-            .contains(reason.code.rawValue)
-    }
 }

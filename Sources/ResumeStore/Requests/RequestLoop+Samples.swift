@@ -161,7 +161,7 @@ extension RequestLoop {
         _ response: FetchResponse<[UInt8]>, to request: SampleRequest, _ course: inout SampleCourse
     ) async throws {
         switch course.receive(response.head, to: request) {
-        case .useless, .changed: return
+        case .useless: return
         case .retry(let reason, let seconds):
             throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
         case .refuse(let reason): throw try await client.refused(by: response.head, nil, because: reason)
