@@ -46,16 +46,7 @@ package struct SampleGrid: Sendable, Hashable {
     ///
     /// Their total length cannot overflow, since they are disjoint.
     private static func sound(_ ranges: [Range<Int64>]) -> [Range<Int64>] {
-        var sound: [Range<Int64>] = []
-        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound })
-        where !range.isEmpty && range.lowerBound >= 0 {
-            if let last = sound.last, last.upperBound >= range.lowerBound {
-                sound[sound.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
-            } else {
-                sound.append(range)
-            }
-        }
-        return sound
+        Array(RangeSet(ranges.filter { $0.lowerBound >= 0 }).ranges)
     }
 
     /// Translates ranges of the stored bytes, counted without gaps, into ranges of the file; both are sorted.

@@ -128,16 +128,8 @@ package struct SegmentPlan: Sendable {
 
     /// Returns the ranges that are not stored, requested or arriving.
     private func gaps(_ state: State) -> [Range<Int64>] {
-        let taken =
-            (state.held + state.asked + state.running.map { $0.position..<max($0.position, $0.end) })
-            .sorted { $0.lowerBound < $1.lowerBound }
-        var gaps: [Range<Int64>] = []
-        var end: Int64 = 0
-        for range in taken + [length..<length] {
-            if range.lowerBound > end { gaps.append(end..<range.lowerBound) }
-            end = max(end, range.upperBound)
-        }
-        return gaps
+        let taken = state.held + state.asked + state.running.map { $0.position..<max($0.position, $0.end) }
+        return Array(RangeSet(0..<length).subtracting(RangeSet(taken)).ranges)
     }
 
     /// Splits the rest of a stream into equal pieces, and requests all of them except the first.
