@@ -69,7 +69,7 @@ extension DownloadRun {
             headFailures += 1
             var start = Redirection(from: request.headURL ?? request.url)
             // Fields and secrets belong to the origin of the download.
-            if start.url.origin != request.url.origin { start.leaveOrigin() }
+            if start.url.origin != request.url.origin { start.isAtFirstOrigin = false }
             let (response, route) = try await send(
                 .whole(reason: nil), method: .head, by: RequestSender.Route(redirection: start))
             response.body.cancel()

@@ -36,9 +36,8 @@ package enum ServerTrust: Sendable, Hashable {
         case "tls": self = .verified
         case "unverified": self = .unverified
         case "http": self = .plain
-        default:
-            guard stored.hasPrefix("ca:") else { return nil }
-            self = .authorities(String(stored.dropFirst(3)))
+        case _ where stored.hasPrefix("ca:"): self = .authorities(String(stored.dropFirst(3)))
+        default: return nil
         }
     }
 }

@@ -10,8 +10,9 @@ package struct Redirection: Sendable {
     /// The URL of the next request.
     package private(set) var url: DownloadURL
     private var followed = 0
-    /// Whether ``url`` is at the first origin and every redirect so far stayed there.
-    package private(set) var isAtFirstOrigin = true
+    /// Whether ``url`` is at the first origin and every redirect so far stayed there; otherwise it must not receive the
+    /// caller's secrets.
+    package var isAtFirstOrigin = true
 
     /// The reason for not following a redirect.
     package enum Problem: String, Error, CustomStringConvertible {
@@ -33,11 +34,6 @@ package struct Redirection: Sendable {
 
     /// Begins another request at the same place, whose redirects are counted anew.
     package mutating func beginAgain() { followed = 0 }
-
-    /// Marks the current origin as one that must not receive the caller's secrets.
-    package mutating func leaveOrigin() {
-        isAtFirstOrigin = false
-    }
 
     /// Handles a response.
     ///
