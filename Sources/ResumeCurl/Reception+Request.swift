@@ -72,17 +72,16 @@ extension Reception {
         // libcurl sends them in one field with those of the jar.
         if let cookie = fields[.cookie] { curl.set(CURLOPT_COOKIE, cookie) }
         for field in fields where field.name != .cookie {
-            if exchange.url.scheme == "https", field.name.canonicalName == "host", field.value != exchange.url.authority
-            {
-                throw TransportError(
-                    .invalidRequest, "the field Host is not the host of the URL, \(exchange.url.authority)")
+            if field.name.canonicalName == "host" {
+                guard exchange.url.scheme == "http" || field.value == exchange.url.authority else {
+                    throw TransportError(
+                        .invalidRequest, "the field Host is not the host of the URL, \(exchange.url.authority)")
+                }
+                curl.hasHost = true
             }
             // Nothing is kept of a login.
             if Redirection.credentials.contains(field.name) {
                 curl.isCommon = false
-            }
-            if field.name.canonicalName == "host" {
-                curl.hasHost = true
             }
             if field.name == .authorization, setLogin(field.value) { continue }
             lines.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
