@@ -5,10 +5,8 @@ package enum Hexadecimal {
         String(decoding: digits(bytes), as: UTF8.self)
     }
 
-    /// Appends two lower-case digits for each byte.
-    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) { text += digits(bytes) }
-
-    private static func digits(_ bytes: [UInt8]) -> [UInt8] {
+    /// Returns two lower-case digits for each byte, as ASCII.
+    package static func digits(_ bytes: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: 2 * bytes.count) { digits, count in
             for byte in bytes {
                 unsafe digits[count] = character(byte >> 4)

@@ -99,7 +99,7 @@ extension DeliveredFile {
             requester, entityTag, digest?.bytes, path.map { Array($0.utf8) }, resource.map { Array($0.stored.utf8) },
         ] {
             text.append(UInt8(ascii: bytes == nil ? "-" : "x"))
-            if let bytes { Hexadecimal.append(bytes, to: &text) }
+            if let bytes { text += Hexadecimal.digits(bytes) }
             text.append(UInt8(ascii: " "))
         }
         text.append(contentsOf: (lastModified ?? "-").utf8)
