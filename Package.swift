@@ -113,7 +113,12 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "ResumeHTTP", dependencies: ["CResumeChecksum", httpTypes, structuredFields],
-            resources: [.embedInCode("Reasons/reasons.txt")], swiftSettings: settings),
+            resources: [
+                .embedInCode("Fields/codings.txt"), .embedInCode("Reasons/reasons.txt"),
+                .embedInCode("Reasons/words.txt"), .embedInCode("URLs/signatures.txt"),
+                .embedInCode("URLs/signing-schemes.txt"),
+            ],
+            swiftSettings: settings),
         .target(name: "CResumeFiles"),
         .target(name: "CResumeChecksum"),
         .target(name: "ResumeFiles", dependencies: ["CResumeChecksum", "CResumeFiles"], swiftSettings: settings),

@@ -121,12 +121,7 @@ package struct AnswerContext: Sendable, Hashable {
         return Self.extensions.contains(name[name.index(after: dot)...].lowercased())
     }
 
-    private static let extensions = Set(
-        """
-        7z apk appimage avi bin br bz2 cab ckpt crate deb dmg exe flac gem gguf ggml gif gz h5 img ipa iso jar jpeg jpg \
-        lz4 lzma mkv mov mp3 mp4 msi msix nupkg onnx parquet pdf pkg png pt pth qcow2 rar rpm safetensors snap squashfs \
-        tar tbz2 tflite tgz txz vhd vhdx vmdk war wasm wav webm webp whl wim xz zip zst
-        """.split(separator: " ").map(String.init))
+    private static let extensions = WordTable.words("file-extensions")
 }
 
 /// On how many days the same contradicting response has come, without the known file between.

@@ -78,7 +78,7 @@ public struct ResumePolicy: Sendable, Hashable {
     package func accepts(coding: String?) -> Bool {
         guard let coding, !storesCoded, !hasDigest else { return true }
         let name = url?.lastPathComponent?.lowercased() ?? ""
-        return Representation.knownCodings[coding]?.contains { name.hasSuffix($0) } ?? false
+        return Representation.knownCodings[coding]?.pieces(at: " ").contains { name.hasSuffix($0) } ?? false
     }
 
     /// Returns the number of bytes to compare before the missing ones, with the minimum that this policy requires.

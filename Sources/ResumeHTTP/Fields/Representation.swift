@@ -105,11 +105,7 @@ package struct Representation: Sendable, Hashable {
     /// The content codings that change the bytes, with the endings of the names of files that are stored that way.
     ///
     /// Servers send other words too, such as a character set or `aws-chunked`, which mean nothing for the bytes.
-    static let knownCodings = [
-        "gzip": ".gz .tgz .svgz", "x-gzip": ".gz .tgz .svgz", "compress": ".z", "x-compress": ".z", "deflate": "",
-        "br": ".br", "zstd": ".zst .tzst", "dcb": "", "dcz": "", "exi": "", "pack200-gzip": "",
-        "bzip2": ".bz2 .tbz2", "x-bzip2": ".bz2 .tbz2", "xz": ".xz .txz", "x-xz": ".xz .txz", "lzma": ".lzma",
-    ].mapValues { $0.split(separator: " ") }
+    static let knownCodings = WordTable(PackageResources.codings_txt)
 
     /// Reads ``contentCoding`` from fields.
     package static func contentCoding(_ fields: HTTPFields) -> String? {

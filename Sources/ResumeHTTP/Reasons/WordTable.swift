@@ -16,6 +16,13 @@ package struct WordTable: Sendable {
     package subscript(word: String) -> String? { texts[word] }
 }
 
+extension WordTable {
+    private static let lists = WordTable(PackageResources.words_txt)
+
+    /// Returns the words of a list, which is a line of `words.txt`.
+    static func words(_ list: String) -> Set<String> { Set((lists[list] ?? "").pieces(at: " ")) }
+}
+
 extension String {
     /// Splits at a text and leaves out what is empty, by bytes: comparing characters would take half of the time in which
     /// a command starts.

@@ -158,22 +158,11 @@ struct Signature {
     }
 
     /// Names of expiry times of signatures.
-    private static let expiries = SecretParameter.words("expires expire expiry hwtime txtime wstime")
+    private static let expiries = WordTable.words("expiries")
     /// Names that may be expiry times, or otherwise an episode or a seek position.
-    private static let times = SecretParameter.words("e et exp st t timestamp ts x-expires")
+    private static let times = WordTable.words("times")
 
-    /// Names that belong to a signature if all of its main names are present.
-    private static let known = [
-        ("key-pair-id", "policy hash-algorithm"), ("keyname signature", "keyname urlprefix"),
-        ("ucloudpublickey signature", "ucloudpublickey"), ("md5 expires", "md5 expires"), ("ex is hm", "ex is hm"),
-        ("x-signature", "x-algorithm x-date x-expires x-notsignbody x-signedheaders x-signedqueries"),
-        ("sig sv", azure), ("sig skv", azure), ("sig skn", azure),
-        // Subsonic: a token and its salt, or a password.
-        ("u t s v c", "t s"), ("u p v c", "p"),
-    ].map { SigningScheme($0, $1) }
-
-    /// The parameters of an Azure shared access signature.
-    static let azure =
-        "sv ss srt sp st se spr sip sr skoid sktid skt ske sks skv si "
-        + "saoid suoid scid sdd sduoid skdutid skn ses spk srk epk erk"
+    /// Names that belong to a signature if all of its main names are present; also the login of Subsonic, which is a token
+    /// and its salt, or a password.
+    private static let known = SigningScheme.read(PackageResources.signatures_txt)
 }

@@ -25,10 +25,7 @@ extension SecretParameter {
     }
 
     /// Prefixes of the tokens of some services, which are passed in parameters with names such as `key`.
-    static let knownTokens = [
-        "AIza", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk_live_", "rk_live_", "xoxa-",
-        "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "ya29.",
-    ]
+    static let knownTokens = Array(WordTable.words("known-tokens"))
 
     static func isRandom(_ value: [UInt8]) -> Bool {
         value.count >= 20

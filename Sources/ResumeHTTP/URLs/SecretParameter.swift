@@ -97,54 +97,34 @@ struct SecretParameter {
 }
 
 extension SecretParameter {
-    /// Splits a list of words.
-    static func words(_ text: String) -> Set<String> { Set(text.split(separator: " ").map(String.init)) }
-
     /// Words that make any value a secret.
-    private static let secretWords = words(
-        """
-        auth authentication authorisation authorization bearer cookie credential credentials csrf hmac jwt \
-        lsig oauth otp pass passcode passkey passphrase passwd password psw pw pwd rlkey saml secret sess \
-        session sig signature token userpass xsrf
-        """)
+    private static let secretWords = WordTable.words("secret")
 
     /// Secret words that often have a harmless short number, such as the pass of a satellite or the number of a
     /// session.
-    private static let numberedWords = words("auth otp pass sess session")
+    private static let numberedWords = WordTable.words("numbered")
 
     /// Names of secrets that sign a URL; see also `signatureEndings`.
-    private static let signatures = words("__gda__ authorization hdnea hdntl hdnts hmac lsig secure sig sign")
-    private static let signatureEndings = words("secret sig sign signature token hmac")
+    private static let signatures = WordTable.words("signatures")
+    private static let signatureEndings = WordTable.words("signature-endings")
 
     /// Endings of compound names, such as `phpsessid` and `accesstoken`.
-    private static let endings = words(
-        """
-        accesskey accesskeyid apikey authkey passwd password passphrase privatekey secret secretkey sessid \
-        sessionid signature tempauth token
-        """)
+    private static let endings = WordTable.words("endings")
 
     /// Words that make a following `key` a secret; any other `key` selects something.
-    private static let keyKinds = words(
-        """
-        access account admin api app application client consumer decryption developer encryption functions \
-        licence license master private secret security service shared sign signing subscription user
-        """)
+    private static let keyKinds = WordTable.words("key-kinds")
     /// Words before a `key` that may also be on a keyboard or a camera; only a long value is a secret.
-    private static let weakKeyKinds = words("function host stream")
+    private static let weakKeyKinds = WordTable.words("weak-key-kinds")
 
     /// Words that make only long values secret; a short one may be a sign of the zodiac or a country code.
-    private static let weakWords = words("code secure sid sign ticket")
+    private static let weakWords = WordTable.words("weak")
 
     static let shortestWeakSecret = 20
 
     /// Names that are specific to one service.
-    private static let exactNames = words(
-        """
-        __gda__ _sid _upt client_assertion googleaccessid hdnea hdntl hdnts key-pair-id samlrequest \
-        samlresponse x-oss-additional-headers x-oss-date x-oss-expires
-        """)
+    private static let exactNames = WordTable.words("exact-names")
 
-    private static let prefixes = words("aspsessionid oauth_ wowzatoken x-amz- x-goog- x-tos-")
+    private static let prefixes = WordTable.words("prefixes")
 
     private var hasSecretWord: Bool {
         let isShortNumber = hasValue && (1...3).contains(value.count) && value.allSatisfy(Self.isDigit)

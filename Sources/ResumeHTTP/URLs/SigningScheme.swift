@@ -8,9 +8,12 @@ struct SigningScheme {
     /// Further names that belong to the signature.
     let others: Set<String>
 
-    init(_ main: String, _ others: String) {
-        self.main = SecretParameter.words(main)
-        self.others = SecretParameter.words(others)
+    /// Reads a file with lines such as `main names: other names`.
+    static func read(_ file: [UInt8]) -> [SigningScheme] {
+        String(decoding: file, as: UTF8.self).pieces(at: "\n").map { line in
+            let names = line.pieces(at: ":").map { Set($0.pieces(at: " ")) }
+            return SigningScheme(main: names[0], others: names.count > 1 ? names[1] : [])
+        }
     }
 
     /// Returns the names that sign a URL with these parameters; none if no known scheme does.
@@ -21,23 +24,7 @@ struct SigningScheme {
         return Set(all.filter { names.isSuperset(of: $0.main) }.flatMap { $0.main.union($0.others) })
     }
 
-    private static let all =
-        (["x-amz-", "x-goog-", "x-tos-"].map { prefix in
-            let others = ["algorithm", "date", "expires", "signedheaders", "security-token"].map { prefix + $0 }
-            return ("\(prefix)credential \(prefix)signature", others.joined(separator: " "))
-        } + [
-            (
-                "x-oss-credential x-oss-signature",
-                "x-oss-date x-oss-expires x-oss-signature-version x-oss-security-token"
-            ),
-            ("awsaccesskeyid signature expires", "x-amz-security-token"),
-            ("ossaccesskeyid signature expires", "security-token"), ("googleaccessid signature expires", ""),
-            (
-                "q-ak q-signature",
-                "q-sign-algorithm q-sign-time q-key-time q-header-list q-url-param-list x-cos-security-token"
-            ),
-            ("key-pair-id signature", "expires policy hash-algorithm"), ("sig sv", Signature.azure),
-        ]).map { SigningScheme($0, $1) }
+    private static let all = read(PackageResources.signing_schemes_txt)
 }
 
 extension DownloadURL {
