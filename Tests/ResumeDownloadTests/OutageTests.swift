@@ -99,6 +99,39 @@ struct OutageTests {
         }
     }
 
+    @Test("A download that waits to try again keeps its room, so that another one waits and is not refused")
+    func room() async throws {
+        try await TemporaryFolder.with { folder in
+            var configuration = DownloadStore.Configuration(maximumSize: 3_000_000)
+            configuration.eviction = .staleWithinLimit
+            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
+            let content = sampleBytes(2_000_000)
+            let transport = FakeTransport(FakeResource(content, cuts: [1_000_000]))
+            let clock = Jumping()
+            let ends = Mutex<[any Error]>([])
+            var request = try DownloadRequest(FakeTransportTests.url, to: folder["out"])
+            request.waitClock = StoreClock(now: { clock.now }) { deadline in
+                let other = Task {
+                    let url = try DownloadURL("https://other.example/file")
+                    let other = DownloadRequest(url, to: folder["other"])
+                    return try await Downloader(store: store, transport: FakeTransport(FakeResource(content)))
+                        .download(other)
+                }
+                try await Task.sleep(for: .milliseconds(300))
+                other.cancel()
+                do { _ = try await other.value } catch { ends.withLock { $0.append(error) } }
+                try await clock.clock.sleep(deadline)
+            }
+            _ = try await Downloader(store: store, transport: transport).download(request) { event in
+                if case .retrying = event, transport.requests.count == 1 {
+                    transport.set(FakeResource(content, statuses: [503, 503]))
+                }
+            }
+            #expect(ends.withLock { $0 }.map { $0 is CancellationError } == [true, true, true], "\(ends.withLock { $0 })")
+            await store.close()
+        }
+    }
+
     /// Hosts that redirect to one server, whose refusals say when to ask again.
     private struct Redirecting: Transport {
         let server: FakeTransport

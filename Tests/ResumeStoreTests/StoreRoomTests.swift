@@ -1,10 +1,8 @@
 import Foundation
 import HTTPTypes
-import ResumeFiles
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -172,54 +170,11 @@ struct StoreRoomTests {
             try await Self.announce(2_000_000, to: first)
             try await first.write(sampleBytes(1_000_000))
             _ = try await first.endBody(.cut)
-            await first.leaveRoom()
+            await first.pauseRoom(true)
             let other = try await Self.open("other", in: store)
             try await Self.announce(1_500_000, to: other)
             try await other.close()
             try await first.close()
-        }
-    }
-
-    @Test("A download that waits to try again keeps its room, so that another one waits and is not refused")
-    func keeping() async throws {
-        try await TemporaryFolder.with { folder in
-            var configuration = Self.configuration(.staleWithinLimit, 3_000_000)
-            let place = Mutex<DownloadStore?>(nil)
-            let refusals = Mutex<[any Error]>([])
-            configuration.clock = StoreClock(now: StoreClock.awake.now) { end in
-                guard let store = place.withLock({ $0.take() }) else { return try await StoreClock.awake.sleep(end) }
-                let other = try await Self.open("other", in: store)
-                let waiting = Task { try await Self.announce(2_000_000, to: other) }
-                try await Task.sleep(for: .milliseconds(300))
-                waiting.cancel()
-                do { try await waiting.value } catch { refusals.withLock { $0.append(error) } }
-                try await other.close()
-            }
-            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
-            let server = HonestServer(sampleBytes(2_000_000))
-            let asked = Mutex(0)
-            try await store.fetch(try DownloadURL(Self.key("first")), to: folder["file"]) { fields in
-                let number = asked.withLock { count in
-                    count += 1
-                    return count
-                }
-                if number == 2 {
-                    place.withLock { $0 = store }
-                    var head = HTTPResponse(status: .serviceUnavailable)
-                    head.headerFields[.retryAfter] = "2"
-                    return FetchResponse(head: head, body: AsyncStream<[UInt8]> { $0.finish() })
-                }
-                let (head, range) = server.answer(fields)
-                let end = number == 1 ? 1_000_000 : range.upperBound
-                return FetchResponse(
-                    head: head,
-                    body: AsyncStream {
-                        $0.yield(Array(server.content[range.lowerBound..<end]))
-                        $0.finish()
-                    })
-            }
-            #expect(refusals.withLock { $0 }.map { $0 is CancellationError } == [true], "\(refusals.withLock { $0 })")
-            await store.close()
         }
     }
 

@@ -53,8 +53,9 @@ extension RequestLoop {
         try await client.pausing {
             try await wait()
             // Not before: until then, a download that would fit alone waits for this room instead of being refused.
-            await transfer.leaveRoom()
+            await transfer.pauseRoom(true)
         }
+        await transfer.pauseRoom(false)
         // What it waits for a place is no time of failures.
         course.budget.leaveOut(clock.now() - time)
     }
@@ -74,12 +75,13 @@ extension RequestLoop {
         let origin = if let turn { turn.origin } else { await client.transfer.origin }
         let latest = clock.now() + .seconds(30)
         var isCrowded: Bool?
-        // The other downloads may wait for it.
-        await client.transfer.leaveRoom()
+        // The other downloads may wait for its room.
+        await client.transfer.pauseRoom(true)
         try await clock.look {
             isCrowded = origins.with(origin) { $0.refuse(turn?.number) }
             return isCrowded != nil || clock.now() >= latest
         }
+        await client.transfer.pauseRoom(false)
         guard isCrowded == true else { return false }
         timesYielded += 1
         return true

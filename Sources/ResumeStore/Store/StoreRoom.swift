@@ -7,6 +7,8 @@ final class StoreRoom: Sendable {
         let receiver: BlobWriter
         /// The bytes of the whole download; nil if that is unknown.
         let length: Int64?
+        /// Whether others may have its room: it waits for a place that one of them may have.
+        var isPaused = false
         /// The bytes that are missing; 0 if that is unknown.
         var rest: Int64 { max((length ?? 0).addingSaturating(-receiver.held), 0) }
     }
@@ -25,7 +27,7 @@ final class StoreRoom: Sendable {
     private let state = Mutex(State())
 
     /// The running downloads.
-    var running: [Running] { state.withLock { Array($0.running.values) } }
+    var running: [Running] { state.withLock { $0.running.values.filter { !$0.isPaused } } }
 
     /// Whether a download runs, with this length.
     func isRunning(_ receiver: BlobWriter, length: Int64?) -> Bool {
@@ -38,8 +40,15 @@ final class StoreRoom: Sendable {
     func begin(_ receiver: BlobWriter, length: Int64?) {
         state.withLock { state in
             state.remove(receiver)
+            // Those must be admitted again.
+            state.running = state.running.filter { !$0.value.isPaused }
             state.running[ObjectIdentifier(receiver)] = Running(receiver: receiver, length: length)
         }
+    }
+
+    /// Lets others have the room of a download, or takes it back if it is still there.
+    func pause(_ receiver: BlobWriter, _ isPaused: Bool) {
+        state.withLock { $0.running[ObjectIdentifier(receiver)]?.isPaused = isPaused }
     }
 
     /// Removes a download that does not run or wait any more.
