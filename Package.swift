@@ -140,7 +140,7 @@ let package = Package(
         .target(
             name: "ResumeCurl",
             dependencies: ["CResumeCurl", "ResumeDownload", "ResumeFiles", "ResumeHTTP", asn1, httpTypes],
-            swiftSettings: settings),
+            resources: [.embedInCode("certificate-problems.txt")], swiftSettings: settings),
         // Empty unless its trait is enabled. It serves the store alone as well as the engine.
         .target(
             name: "ResumeAsyncHTTP",

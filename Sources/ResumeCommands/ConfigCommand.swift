@@ -9,12 +9,13 @@ struct ConfigCommand: ContextCommand {
     @Flag("config/json") var json = false
 
     func run(_ context: CommandContext) async throws {
-        let settings = try Settings(context)?.effective ?? []
+        let isGiven = storeOptions.store != nil
+        let settings = (try Settings(context)?.effective ?? []).filter { !isGiven || $0.name != "store" }
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let store = Printable.escaped(try context.storePath(storeOptions.store))
         let defaults =
             Settings.builtIn.map { ($0, $1, "default") }
-            + [("store", store, variable.isEmpty ? "default" : "RESUMECTL_STORE")]
+            + [("store", store, isGiven ? "--store" : variable.isEmpty ? "default" : "RESUMECTL_STORE")]
         let lines =
             settings.map { ($0.name, $0.name == "store" ? store : $0.shown, $0.source) }
             + defaults.filter { name, _, _ in !settings.contains { $0.name == name } }

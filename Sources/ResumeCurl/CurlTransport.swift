@@ -30,9 +30,11 @@ public final class CurlTransport: Transport {
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
+        let (file, folder) = (configuration.trustedCertificates, configuration.trustedCertificateFolder)
+        let authorities = [file, folder].compactMap(\.self).map(Self.hashOfCertificates).joined(separator: "+")
         trust =
             configuration.verifiesServers
-            ? configuration.trustedCertificates.map { .authorities(Self.hashOfCertificates(at: $0)) } : .unverified
+            ? (authorities.isEmpty ? nil : .authorities(authorities)) : .unverified
         queue = ExchangeQueue(configuration)
     }
 
@@ -81,9 +83,11 @@ public final class CurlTransport: Transport {
     /// - Returns: Whether it is public; false for invalid addresses.
     public static func isPublicAddress(_ address: String) -> Bool { PublicAddress.isPublic(address) }
 
-    /// Returns what tells a file with trusted certificates from others: the beginning of its SHA-256.
+    /// Returns what tells a file with trusted certificates, or a folder of such files, from others: the beginning of its
+    /// SHA-256.
     package static func hashOfCertificates(at path: String) -> String {
-        let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
+        let files = try? FileManager.default.contentsOfDirectory(atPath: path).sorted().map { "\(path)/\($0)" }
+        let bytes = (files ?? [path]).flatMap { [UInt8](FileManager.default.contents(atPath: $0) ?? Data()) }
         return String((HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? "").prefix(16))
     }
 

@@ -89,27 +89,17 @@ extension TransportError {
         return number
     }
 
-    /// Says why a certificate is not trusted, by the numbers of X509_V_ERR in OpenSSL.
+    /// What is wrong with certificates, by the numbers of X509_V_ERR in OpenSSL.
+    private static let certificateProblems = WordTable(PackageResources.certificate_problems_txt)
+
+    /// Says why a certificate is not trusted.
     private static func distrust(_ result: CURLcode, _ number: Int, of reception: Reception) -> String {
-        let start = "the certificate of \(reception.exchange.authority) is not trusted"
-        let file = reception.settings.trustedCertificates.map { Printable.escaped($0) }
         guard result != CURLE_SSL_CACERT_BADFILE else {
+            let file = reception.settings.trustedCertificates.map { Printable.escaped($0) }
             return "\(file ?? "the file that libcurl expects") holds no trusted certificate"
         }
-        switch number {
-        case 9: return "\(start): it is not valid yet"
-        case 10: return "\(start): it has expired"
-        case 18: return "\(start): it is self-signed"
-        case 19: return "\(start): its chain ends in an unknown, self-signed certificate"
-        case 2, 20, 21:
-            return "\(start): its issuer is unknown, or the server does not send the certificate of its issuer"
-        case 26: return "\(start): its purpose is not that of a server"
-        case 47, 48: return "\(start): its issuer may not sign for this name"
-        case 66, 67: return "\(start): a key in its chain is too short"
-        case 68: return "\(start): its chain is signed with an outdated hash"
-        case 23: return "\(start): it was revoked"
-        default: return "\(start) (OpenSSL's reason \(number))"
-        }
+        let problem = certificateProblems["\(number)"].map { ": \($0)" } ?? " (OpenSSL's reason \(number))"
+        return "the certificate of \(reception.exchange.authority) is not trusted\(problem)"
     }
 
     /// Says why a handshake failed, by the reason in OpenSSL's error.

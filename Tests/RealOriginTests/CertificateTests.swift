@@ -416,4 +416,14 @@ struct CertificateTests {
             threading.Thread(target=pump, args=(client, origin, sys.argv[2]), daemon=True).start()
             threading.Thread(target=pump, args=(origin, client), daemon=True).start()
         """
+
+    @Test("A folder of certificates proves something else than another one")
+    func folders() throws {
+        let folder = try TemporaryFolder()
+        try Files.write([1], to: folder["a.0"])
+        let first = CurlTransport.hashOfCertificates(at: folder.path)
+        #expect(first == CurlTransport.hashOfCertificates(at: folder["a.0"]))
+        try Files.write([2], to: folder["b.0"])
+        #expect(CurlTransport.hashOfCertificates(at: folder.path) != first)
+    }
 }

@@ -72,6 +72,8 @@ struct SettingsTests {
         let config = await home.run(["config"], environment: variables)
         let isSet = config.lines.filter { !$0.hasSuffix("  [default]") }
         #expect(isSet == ["store = \(home["other"])  [\(home["named"]), line 1]"], "\(config.output)")
+        let given = await home.run(["config", "--store", home["given"]], environment: variables)
+        #expect(given.output.contains("store = \(home["given"])  [--store]\n"), "\(given.output)")
         let get = await home.run(["get", Self.url, "--retries", "0", "-o", home["out"]], environment: variables)
         #expect(get.status == .tryAgain && home.has("other/store.sqlite"))
         variables["RESUMECTL_CONFIG"] = home["none"]
@@ -80,6 +82,18 @@ struct SettingsTests {
         variables["RESUMECTL_CONFIG"] = ""
         let store = await home.run(["config"], environment: variables).lines.first { $0.hasPrefix("store = ") }
         #expect(store?.hasSuffix("/.cache/resumectl  [default]") == true)
+    }
+
+    @Test("Settings are read from a pipe to its end")
+    func inParts() async throws {
+        _ = try await Shell.run("mkfifo", "-m", "600", home["pipe"])
+        var variables = try environment()
+        variables["RESUMECTL_CONFIG"] = home["pipe"]
+        let parts = "(echo limit-rate = 1k; sleep 0.3; echo limit-rat = 1k) > '\(home["pipe"])'"
+        async let writer = Shell.run("sh", "-c", parts)
+        let outcome = await home.run(["get", Self.url], environment: variables)
+        _ = try? await writer
+        #expect(outcome.status == .usage && outcome.errors.contains("line 2: "), "\(outcome.errors)")
     }
 
     private static let wrong = [

@@ -127,9 +127,19 @@ struct OutageTests {
                     transport.set(FakeResource(content, statuses: [503, 503]))
                 }
             }
-            #expect(ends.withLock { $0 }.map { $0 is CancellationError } == [true, true, true], "\(ends.withLock { $0 })")
+            #expect(
+                ends.withLock { $0 }.map { $0 is CancellationError } == [true, true, true], "\(ends.withLock { $0 })")
             await store.close()
         }
+    }
+
+    @Test("A requested wait is remembered beside those of any number of other hosts")
+    func manyOrigins() {
+        let paces = OriginPaces()
+        for number in 0..<5000 { paces.with("https://h\(number)") { $0.close(until: .seconds(60)) } }
+        #expect(paces.with("https://h0") { $0.closure(at: .zero) } == .seconds(60))
+        for number in 0..<200_000 { paces.with("https://i\(number)") { $0.close(until: .seconds(60)) } }
+        #expect(paces.with("https://h0") { $0.closure(at: .zero) } == nil, "their number is bounded")
     }
 
     /// Hosts that redirect to one server, whose refusals say when to ask again.

@@ -45,20 +45,20 @@ struct CookieOptions: ParsableArguments {
 
     /// Writes cookies to the file of --cookie-jar, which only its owner may read.
     ///
-    /// - Returns: False if that failed.
-    func save(_ jar: CookieJar) -> Bool {
-        guard let cookieJar else { return true }
+    /// - Returns: The number of the error; 0 if there is none.
+    func save(_ jar: CookieJar) -> Int32 {
+        guard let cookieJar else { return 0 }
         // A device is written to, and a file replaced when the new one is complete.
         let isFile = (try? Folder.status(at: cookieJar, 0))?.kind ?? .regular == .regular
         let path = isFile ? "\(cookieJar).\(getpid())" : cookieJar
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | (isFile ? O_CREAT | O_EXCL : 0), 0o600)
-        guard descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { return errno }
         let lines = ["# Netscape HTTP Cookie File"] + jar.lines
-        let number = CommandContext.put(lines.map { "\($0)\n" }.joined().utf8, to: descriptor)
+        var number = CommandContext.put(lines.map { "\($0)\n" }.joined().utf8, to: descriptor)
         close(descriptor)
-        guard isFile else { return number == 0 }
-        if number == 0, unsafe rename(path, cookieJar) == 0 { return true }
-        _ = unsafe unlink(path)
-        return false
+        guard isFile else { return number }
+        if number == 0, unsafe rename(path, cookieJar) != 0 { number = errno }
+        if number != 0 { _ = unsafe unlink(path) }
+        return number
     }
 }

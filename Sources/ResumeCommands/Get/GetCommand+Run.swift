@@ -138,10 +138,10 @@ extension GetCommand {
         let transport = CurlTransport(configuration)
         let result = await Result { try await body(transport, spare) }
         await transport.shutdown()
-        if let jar = configuration.cookies, !familiar.cookies.save(jar) {
-            context.say(
-                "warning: cannot write the cookies to \(familiar.cookies.cookieJar ?? ""): \(SystemError.reason(errno))"
-            )
+        let number = configuration.cookies.map(familiar.cookies.save) ?? 0
+        if number != 0 {
+            let place = familiar.cookies.cookieJar ?? ""
+            context.say("warning: cannot write the cookies to \(place): \(SystemError.reason(number))")
         }
         try result.get()
     }

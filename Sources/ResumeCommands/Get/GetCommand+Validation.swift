@@ -7,7 +7,7 @@ extension GetCommand {
     func validate() throws {
         try refuse(urls.isEmpty && files.inputFile == nil, "at least one URL or --input-file is required")
         // An error message about the path would reveal a password in the URL.
-        let paths = [
+        let paths: KeyValuePairs = [
             "--output": files.output, "--directory": files.directory, "--input-file": files.inputFile,
             "--cacert": connection.cacert, "--from": files.from, "--cookie-jar": familiar.cookies.cookieJar,
         ]

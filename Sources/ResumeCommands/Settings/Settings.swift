@@ -88,16 +88,21 @@ struct Settings {
                     + "\(ShellWord.quoted(path))', or name another file with \(prefix)CONFIG.")
         }
         var settings: [Setting] = []
-        for line in try file.next(most: .max, until: { false }) {
-            let source = "\(Printable.escaped(path)), line \(line.number)"
-            // Each text matches.
-            guard let parts = line.text?.wholeMatch(of: /(?s)(?:--)?([^=]*?)\s*(?:=\s*(.*))?/) else {
-                throw CommandFailure(.usage, "\(source): not in UTF-8")
+        // A pipe is read in parts.
+        repeat {
+            for line in try file.next(most: .max, until: { false }) {
+                let source = "\(Printable.escaped(path)), line \(line.number)"
+                // Each text matches.
+                guard let parts = line.text?.wholeMatch(of: /(?s)(?:--)?([^=]*?)\s*(?:=\s*(.*))?/) else {
+                    throw CommandFailure(.usage, "\(source): not in UTF-8")
+                }
+                var value = parts.2 ?? ""
+                if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") {
+                    value = value.dropFirst().dropLast()
+                }
+                settings.append(Setting(name: String(parts.1), value: String(value), source: source))
             }
-            var value = parts.2 ?? ""
-            if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") { value = value.dropFirst().dropLast() }
-            settings.append(Setting(name: String(parts.1), value: String(value), source: source))
-        }
+        } while !file.isDone
         return settings
     }
 

@@ -5,19 +5,30 @@ import Synchronization
 
 /// What the downloads of a run share about each origin, and about URLs that ask to wait for themselves alone.
 package final class OriginPaces: Sendable {
-    private static let most = 1000
+    private struct State {
+        var paces: [String: OriginPace] = [:]
+        /// The number from which on idle origins are forgotten.
+        var most = 1000
+    }
 
-    private let paces = Mutex<[String: OriginPace]>([:])
+    /// The number from which on requested waits are forgotten too.
+    private static let mostClosed = 64_000
+
+    private let state = Mutex(State())
 
     /// Knows no origin yet.
     package init() {}
 
     /// Reads or changes what is known about an origin.
     package func with<Result>(_ origin: String, _ body: (inout OriginPace) -> Result) -> Result {
-        paces.withLock { paces in
+        state.withLock { state in
             // A list may name any number of hosts.
-            if paces.count > Self.most { paces = paces.filter { !$0.value.isIdle } }
-            return body(&paces[origin, default: OriginPace()])
+            if state.paces.count > state.most {
+                let keepsClosed = state.paces.count < Self.mostClosed
+                state.paces = state.paces.filter { !$0.value.isIdle || keepsClosed && $0.value.opensAt > .zero }
+                state.most = max(1000, 2 * state.paces.count)
+            }
+            return body(&state.paces[origin, default: OriginPace()])
         }
     }
 
