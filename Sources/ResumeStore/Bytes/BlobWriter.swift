@@ -162,8 +162,7 @@ final class BlobWriter: Sendable {
 }
 
 /// The bytes that may be written before room is made for more.
-extension BlobWriter {
-    /// The bytes that have been received.
+extension BlobWriter: Receiver {
     var held: Int64 { withLedger(\.parts.heldBytes) }
 
     /// Whether more bytes may be written before room is made for them.

@@ -1,10 +1,18 @@
 import Synchronization
 
+/// A download that is being received.
+protocol Receiver: AnyObject, Sendable {
+    /// The bytes that have been received.
+    var held: Int64 { get }
+    /// Records these bytes; blocks.
+    func recordAll() throws
+}
+
 /// The running downloads of a process in a store, and those that wait until others leave room.
 final class StoreRoom: Sendable {
     /// A running download.
     struct Running: Sendable {
-        let receiver: BlobWriter
+        let receiver: any Receiver
         /// The bytes of the whole download; nil if that is unknown.
         let length: Int64?
         /// Whether others may have its room: it waits for a place that one of them may have.
@@ -16,9 +24,9 @@ final class StoreRoom: Sendable {
     private struct State {
         var running: [ObjectIdentifier: Running] = [:]
         /// In the order of their turns.
-        var waiting: [BlobWriter] = []
+        var waiting: [any Receiver] = []
 
-        mutating func remove(_ receiver: BlobWriter) {
+        mutating func remove(_ receiver: any Receiver) {
             running[ObjectIdentifier(receiver)] = nil
             waiting.removeAll { $0 === receiver }
         }
@@ -30,14 +38,14 @@ final class StoreRoom: Sendable {
     var running: [Running] { state.withLock { $0.running.values.filter { !$0.isPaused } } }
 
     /// Whether a download runs, with this length.
-    func isRunning(_ receiver: BlobWriter, length: Int64?) -> Bool {
+    func isRunning(_ receiver: any Receiver, length: Int64?) -> Bool {
         state.withLock { state in
             state.running[ObjectIdentifier(receiver)].map { $0.length == length } ?? false
         }
     }
 
     /// Adds a download that is running from now on, or changes its length.
-    func begin(_ receiver: BlobWriter, length: Int64?) {
+    func begin(_ receiver: any Receiver, length: Int64?) {
         state.withLock { state in
             state.remove(receiver)
             // Those must be admitted again.
@@ -52,10 +60,10 @@ final class StoreRoom: Sendable {
     }
 
     /// Removes a download that does not run or wait any more.
-    func end(_ receiver: BlobWriter) { state.withLock { $0.remove(receiver) } }
+    func end(_ receiver: any Receiver) { state.withLock { $0.remove(receiver) } }
 
     /// Adds a download that waits unless it does, and returns whether it is the first one.
-    func isFirst(_ receiver: BlobWriter) -> Bool {
+    func isFirst(_ receiver: any Receiver) -> Bool {
         state.withLock { state in
             if !state.waiting.contains(where: { $0 === receiver }) { state.waiting.append(receiver) }
             return state.waiting.first === receiver
