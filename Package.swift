@@ -114,9 +114,9 @@ let package = Package(
         .target(
             name: "ResumeHTTP", dependencies: ["CResumeChecksum", httpTypes, structuredFields],
             resources: [
-                .embedInCode("Fields/codings.txt"), .embedInCode("Reasons/reasons.txt"),
-                .embedInCode("Reasons/words.txt"), .embedInCode("URLs/signatures.txt"),
-                .embedInCode("URLs/signing-schemes.txt"),
+                .embedInCode("Reasons/reasons.txt"), .embedInCode("Words/codings.txt"),
+                .embedInCode("Words/signatures.txt"), .embedInCode("Words/signing-schemes.txt"),
+                .embedInCode("Words/words.txt"),
             ],
             swiftSettings: settings),
         .target(name: "CResumeFiles"),

@@ -9,8 +9,11 @@ struct ConfigCommand: ContextCommand {
     @Flag("config/json") var json = false
 
     func run(_ context: CommandContext) async throws {
-        let isGiven = storeOptions.store != nil
-        let settings = (try Settings(context)?.effective ?? []).filter { !isGiven || $0.name != "store" }
+        var settings = try Settings(context)?.effective ?? []
+        // The option has the value of the setting, unless it was given.
+        let set = settings.first { $0.name == "store" }?.value
+        let isGiven = storeOptions.store != set
+        settings.removeAll { isGiven && $0.name == "store" }
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let store = Printable.escaped(try context.storePath(storeOptions.store))
         let defaults =

@@ -1,3 +1,4 @@
+import ArgumentParser
 import ResumeFiles
 import ResumeHTTP
 
@@ -149,5 +150,16 @@ final class InputFile {
         guard let first = line.firstIndex(where: isShown), let last = line.lastIndex(where: isShown), line[first] != "#"
         else { return nil }
         return Line(text: String(line[first...last]), number: number)
+    }
+}
+
+extension ParsableArguments {
+    /// Reads the file that an option names, and throws an error about the option if that fails.
+    func bytes(of path: String, for option: String) throws -> [UInt8] {
+        do throws(CommandFailure) {
+            return try InputFile.bytes(of: path)
+        } catch {
+            throw ValidationError("\(option): \(error.message)")
+        }
     }
 }

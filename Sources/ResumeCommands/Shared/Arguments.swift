@@ -38,15 +38,6 @@ extension ParsableArguments {
         try refuse(areGiven, "\(options) cannot be combined\(others.map { " with \($0)" } ?? "")")
     }
 
-    /// Reads the file that an option names, and throws an error about the option if that fails.
-    func bytes(of path: String, for option: String) throws -> [UInt8] {
-        do throws(CommandFailure) {
-            return try InputFile.bytes(of: path)
-        } catch {
-            throw ValidationError("\(option): \(error.message)")
-        }
-    }
-
     /// Throws an error about the arguments unless a condition is true.
     func require(_ isRight: Bool, _ message: @autoclosure () -> String) throws { try refuse(!isRight, message()) }
 }
