@@ -9,7 +9,7 @@ struct ConfigCommand: ContextCommand {
     @Flag("config/json") var json = false
 
     func run(_ context: CommandContext) async throws {
-        var settings = try Settings(context)?.effective ?? []
+        var settings = try Settings(context, of: ResumeCtl.self)?.effective ?? []
         // The option has the value of the setting, unless it was given.
         let set = settings.first { $0.name == "store" }?.value
         let isGiven = storeOptions.store != set
@@ -17,7 +17,7 @@ struct ConfigCommand: ContextCommand {
         let variable = context.environment["RESUMECTL_STORE"] ?? ""
         let store = Printable.escaped(try context.storePath(storeOptions.store))
         let defaults =
-            Settings.builtIn.map { ($0, $1, "default") }
+            Settings.builtIn(ResumeCtl.self).map { ($0, $1, "default") }
             + [("store", store, isGiven ? "--store" : variable.isEmpty ? "default" : "RESUMECTL_STORE")]
         let lines =
             settings.map { ($0.name, $0.name == "store" ? store : $0.shown, $0.source) }

@@ -67,15 +67,17 @@ package struct ResumeCtl: ParsableCommand {
             return .success
         }
         if arguments.first == CompletionAnswer.request {
-            await CompletionAnswer(context: context).print(arguments.dropFirst())
+            await CompletionAnswer(context: context, root: Self.self).print(arguments.dropFirst())
             return .success
         }
-        if let problem = HelpTopic.problem(with: arguments) ?? ForeignHabit.problem(in: arguments) {
+        if let problem = HelpTopic.problem(with: arguments, of: Self.self)
+            ?? ForeignHabit.problem(in: arguments, of: Self.self)
+        {
             context.say("Error: \(problem)")
             return .usage
         }
         do {
-            let settings = asksForHelp(arguments) ? nil : try Settings(context)
+            let settings = asksForHelp(arguments) ? nil : try Settings(context, of: Self.self)
             var parsed = try settings?.parse(arguments) ?? parse(all: arguments)
             guard let command = parsed as? any ContextCommand else {
                 // The parser's own help command, which throws the requested text.
@@ -104,7 +106,7 @@ package struct ResumeCtl: ParsableCommand {
                 context.printText(message)
                 return .success
             }
-            let text = Redaction.usage(UsageMessage.corrected(message, arguments), arguments: arguments)
+            let text = Redaction.usage(UsageMessage.corrected(message, arguments, of: Self.self), arguments: arguments)
             for line in text.split(separator: "\n", omittingEmptySubsequences: false) { context.say(String(line)) }
             return .usage
         }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import ResumeHTTP
 import ResumeStore
 
@@ -7,6 +8,8 @@ struct CompletionAnswer {
     static let request = "---complete"
 
     let context: CommandContext
+    /// The program.
+    let root: any ParsableCommand.Type
 
     private typealias Candidate = CompletionCourse.Candidate
 
@@ -18,7 +21,7 @@ struct CompletionAnswer {
         guard let shell = arguments.first.flatMap(CompletionsCommand.Shell.init) else { return }
         let rest = Array(arguments.dropFirst())
         guard shell == .bash else {
-            let course = CompletionCourse(rest)
+            let course = CompletionCourse(rest, of: root)
             let (kind, candidates) = await candidates(for: course)
             let lines = candidates.map { Self.line($0, shell, course.head) }
             for line in [kind, course.head] + lines { context.output(line + "\n") }
@@ -26,7 +29,7 @@ struct CompletionAnswer {
         }
         guard rest.count == 2 else { return }
         let line = BashLine(rest[0], replacing: rest[1])
-        let course = CompletionCourse(Array(line.words.dropFirst()))
+        let course = CompletionCourse(Array(line.words.dropFirst()), of: root)
         let (kind, candidates) = await candidates(for: course)
         let isPart = candidates.count == 1 && !candidates[0].isWhole
         context.print(isPart ? "parts" : kind)

@@ -33,15 +33,17 @@ struct CompletionCourse {
 
     /// Decides what completes the last of some words.
     ///
-    /// - Parameter words: The words of the command line after the program's name, up to the cursor.
-    init(_ words: [String]) {
+    /// - Parameters:
+    ///   - words: The words of the command line after the program's name, up to the cursor.
+    ///   - root: The program.
+    init(_ words: [String], of root: any ParsableCommand.Type) {
         word = words.last ?? ""
-        let commands = ResumeCtl.configuration.subcommands.map { $0.configuration }
+        let commands = root.configuration.subcommands.map { $0.configuration }
         let names = commands.map { Candidate(text: $0.commandName ?? "", meaning: $0.abstract) }
         guard words.count > 1 else {
             answer = .words(
                 word.hasPrefix("-")
-                    ? Self.options(of: CommandShape(of: [ResumeCtl.self]), without: [])
+                    ? Self.options(of: CommandShape(of: [root]), without: [])
                     : names + [Candidate(text: "help", meaning: "Show subcommand help information.")])
             return
         }
@@ -49,7 +51,7 @@ struct CompletionCourse {
             if words.count == 2 { answer = .words(names + HelpTopic.all.map { Candidate(text: $0) }) }
             return
         }
-        guard let command = ResumeCtl.subcommand(words[0]) else { return }
+        guard let command = root.subcommand(words[0]) else { return }
         decide(words.dropFirst(), CommandShape(of: [command]), command.configuration.commandName ?? "")
     }
 

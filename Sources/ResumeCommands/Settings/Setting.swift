@@ -25,14 +25,14 @@ struct Setting {
         }
     }
 
-    private var takesValue: Bool? { Settings.options.takesValue("--\(name)") }
-
-    /// Why its name or its value cannot be used; nil if both can.
-    var problem: String? {
+    /// Checks its name, and whether its value is one.
+    ///
+    /// - Parameter options: The options of all commands that have defaults.
+    /// - Returns: Why it cannot be used; nil if it can.
+    func problem(_ options: CommandShape) -> String? {
         if Self.excluded.contains(name) { return "\(name) concerns one download and cannot be set here" }
-        guard let takesValue else {
-            let similar = Suggestion.name(for: name, among: Settings.options.longNames)
-            let advice = similar.map { "; did you mean '\($0)'?" } ?? ""
+        guard let takesValue = options.takesValue("--\(name)") else {
+            let advice = Suggestion.name(for: name, among: options.longNames).map { "; did you mean '\($0)'?" } ?? ""
             let isPlain = name.utf8.count <= 40 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") }
             return "there is no option \(isPlain ? "'\(name)'" : "of this name")\(advice)"
         }
@@ -40,10 +40,10 @@ struct Setting {
         return isSet == nil ? "\(name) is true or false" : nil
     }
 
-    /// The arguments that set it; none for a flag that is off.
-    var arguments: [String] {
-        if takesValue == true { return ["--\(name)=\(value)"] }
-        return isSet == true ? ["--\(name)"] : []
+    /// Returns the arguments that set it; none for a flag that is off.
+    func arguments(_ options: CommandShape) -> [String] {
+        guard options.takesValue("--\(name)") == true else { return isSet == true ? ["--\(name)"] : [] }
+        return ["--\(name)=\(value)"]
     }
 
     /// The value as it may be shown: without passwords and the arguments of programs.

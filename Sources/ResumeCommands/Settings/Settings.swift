@@ -12,25 +12,32 @@ struct Settings {
 
     /// What counts, by name in order of the names.
     private(set) var effective: [Setting] = []
+    private let options: CommandShape
+
+    private let root: any ParsableCommand.Type
 
     /// Reads the settings; nil if there are none, which costs nothing.
     ///
-    /// - Parameter context: The environment.
+    /// - Parameters:
+    ///   - context: The environment.
+    ///   - root: The program.
     /// - Throws: ``CommandFailure`` with the place of an error.
-    init?(_ context: CommandContext) throws(CommandFailure) {
+    init?(_ context: CommandContext, of root: any ParsableCommand.Type) throws(CommandFailure) {
         let file = try Self.path(context.environment)
         let variables = context.environment.filter { name, value in
             name.hasPrefix(Self.prefix) && !value.isEmpty
                 && !Self.others.contains(String(name.dropFirst(Self.prefix.count)))
         }
         guard file != nil || !variables.isEmpty else { return nil }
+        self.root = root
+        options = Self.options(root)
         var settings = try file.map(Self.settings) ?? []
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
             let option = name.dropFirst(Self.prefix.count).lowercased().replacing("_", with: "-")
             settings.append(Setting(name: option, value: value, source: name))
         }
         for setting in settings {
-            guard let problem = setting.problem else { continue }
+            guard let problem = setting.problem(options) else { continue }
             throw CommandFailure(.usage, "\(setting.source): \(problem)")
         }
         let home = context.environment["HOME"] ?? ""
@@ -48,11 +55,13 @@ struct Settings {
     }
 
     /// The options that may have settings.
-    static let options = CommandShape(of: ResumeCtl.configuration.subcommands.filter(hasDefaults))
+    private static func options(_ root: any ParsableCommand.Type) -> CommandShape {
+        CommandShape(of: root.configuration.subcommands.filter(hasDefaults))
+    }
 
     /// The values of options that are not set, by their names.
-    static var builtIn: [String: String] {
-        options.arguments.reduce(into: [:]) { values, option in
+    static func builtIn(_ root: any ParsableCommand.Type) -> [String: String] {
+        options(root).arguments.reduce(into: [:]) { values, option in
             guard let name = option.longNames.first, !Setting.excluded.contains(name) else { return }
             values[name] = option.valueIfUnset ?? values[name]
         }
@@ -114,8 +123,8 @@ struct Settings {
     /// - Returns: The command.
     /// - Throws: ``CommandFailure`` with the place of a value that is not accepted, or the error of the parser.
     func parse(_ arguments: [String]) throws -> any ParsableCommand {
-        guard let name = arguments.first, let command = ResumeCtl.subcommand(name) else {
-            return try ResumeCtl.parse(all: arguments)
+        guard let name = arguments.first, let command = root.subcommand(name) else {
+            return try root.parse(all: arguments)
         }
         let own = CommandShape(of: [command])
         let takesAll = Self.hasDefaults(command)
@@ -125,19 +134,19 @@ struct Settings {
                 && !(Self.rivals[setting.name] ?? "").split(separator: " ").contains { given[String($0)] != nil }
         }
         // Those of the settings come first, so that others take precedence.
-        let defaults = used.flatMap(\.arguments)
+        let defaults = used.flatMap { $0.arguments(options) }
         do {
-            return try ResumeCtl.parse(all: [name] + defaults + arguments.dropFirst())
+            return try root.parse(all: [name] + defaults + arguments.dropFirst())
         } catch {
             // What is wrong without settings is not wrong because of one.
             let least = name == "get" ? ["--input-file=-"] : []
-            guard (try? ResumeCtl.parse(all: [name] + least)) != nil else { throw error }
+            guard (try? root.parse(all: [name] + least)) != nil else { throw error }
             // The parser does not know where an argument came from.
             for setting in used {
                 do {
-                    _ = try ResumeCtl.parse(all: [name] + least + setting.arguments)
+                    _ = try root.parse(all: [name] + least + setting.arguments(options))
                 } catch {
-                    let line = ResumeCtl.message(for: error).prefix { $0 != "\n" }
+                    let line = root.message(for: error).prefix { $0 != "\n" }
                     throw CommandFailure(.usage, "\(setting.source): \(line)")
                 }
             }

@@ -71,7 +71,7 @@ struct CommandShape: Sendable {
     func argument(_ name: String) -> Argument? { arguments.first { $0.texts.contains(name) } }
 }
 
-extension ResumeCtl {
+extension ParsableCommand {
     /// Returns the command that a text means, by its name or an alias; nil if there is none.
     static func subcommand(_ text: String?) -> (any ParsableCommand.Type)? {
         configuration.subcommands.first { command in

@@ -1,3 +1,4 @@
+import ArgumentParser
 import ResumeHTTP
 
 /// Arguments of other programs that would be accepted here, and mean something else.
@@ -7,10 +8,12 @@ enum ForeignHabit {
 
     /// Returns why the arguments are probably not what the user means.
     ///
-    /// - Parameter arguments: The arguments, with the command.
+    /// - Parameters:
+    ///   - arguments: The arguments, with the command.
+    ///   - root: The program.
     /// - Returns: The message; nil if nothing is wrong.
-    static func problem(in arguments: [String]) -> String? {
-        guard let command = ResumeCtl.subcommand(arguments.first) else { return nil }
+    static func problem(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
+        guard let command = root.subcommand(arguments.first) else { return nil }
         let words = Array(arguments.dropFirst().prefix { $0 != "--" })
         // The options are read only if there is an argument of one of these forms, since that takes long.
         let suspects = words.indices.filter { index in

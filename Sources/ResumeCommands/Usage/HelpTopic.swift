@@ -6,9 +6,9 @@ enum HelpTopic {
     static let all = "exit-status environment files errors".pieces(at: " ")
 
     /// Returns the problem of a request for help about something that does not exist; nil if it does.
-    static func problem(with arguments: [String]) -> String? {
+    static func problem(with arguments: [String], of root: any ParsableCommand.Type) -> String? {
         guard arguments.first == "help", let topic = arguments.dropFirst().first, !topic.hasPrefix("-"),
-            topic != "help", ResumeCtl.subcommand(topic) == nil, !all.contains(topic)
+            topic != "help", root.subcommand(topic) == nil, !all.contains(topic)
         else { return nil }
         let shown = Redaction.typed(topic).map { " on '\($0)'" } ?? ""
         let topics = all.joined(separator: ", ")

@@ -8,16 +8,17 @@ enum UsageMessage {
     /// - Parameters:
     ///   - message: The parser's message, whose first line is replaced if a name is wrong.
     ///   - arguments: The arguments.
+    ///   - root: The program.
     /// - Returns: The message.
-    static func corrected(_ message: String, _ arguments: [String]) -> String {
+    static func corrected(_ message: String, _ arguments: [String], of root: any ParsableCommand.Type) -> String {
         guard let typed = arguments.first else { return message }
         let problem: String?
-        if let command = ResumeCtl.subcommand(typed) {
+        if let command = root.subcommand(typed) {
             // The parser first reports what is wrong with the rest, such as the value of an option that does not exist.
             let options = CommandShape(of: [command])
             problem = options.read(arguments.dropFirst()).unknown.map { unknown($0, options) }
         } else {
-            problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(command: typed)
+            problem = typed == "help" || typed.hasPrefix("-") ? nil : unknown(typed, root.configuration.subcommands)
         }
         var lines = message.parts(at: "\n")
         if let problem { lines[0] = "Error: \(problem)" }
@@ -35,8 +36,8 @@ enum UsageMessage {
         return name.map { "\(problem); did you mean '--\($0)'?" } ?? problem
     }
 
-    private static func unknown(command typed: String) -> String {
-        let names = ResumeCtl.configuration.subcommands.compactMap { $0.configuration.commandName }
+    private static func unknown(_ typed: String, _ commands: [any ParsableCommand.Type]) -> String {
+        let names = commands.compactMap { $0.configuration.commandName }
         // The text may be a secret unless it is nearly the name of a command; ``Redaction/usage(_:arguments:)`` then
         // replaces it.
         let advice: String

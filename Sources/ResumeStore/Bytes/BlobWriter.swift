@@ -57,8 +57,7 @@ final class BlobWriter: Sendable {
     /// The most bytes that a power loss may cost.
     let interval: Int64
 
-    init(_ stored: Recovered, in store: DownloadStore?, isWithheld: Bool) {
-        let entry = stored.entry
+    init(_ entry: Entry, _ blob: (any BodyStorage)?, in store: DownloadStore?, unread: [Block], isWithheld: Bool) {
         self.store = store
         // Memory has limits of its own.
         allowance = Atomic(store == nil ? .max : 0)
@@ -69,9 +68,9 @@ final class BlobWriter: Sendable {
             .state,
             State(
                 ledger: BlobLedger(entry, at: now, interval: interval),
-                flushing: Flushing(subject: Subject(entry, blob: stored.blob), lastStart: now),
+                flushing: Flushing(subject: Subject(entry, blob: blob), lastStart: now),
                 reading: BlobReading(
-                    stored.blob, totalLength: entry.totalBytes, unread: stored.unread, isWithheld: isWithheld)))
+                    blob, totalLength: entry.totalBytes, unread: unread, isWithheld: isWithheld)))
     }
 
     /// Calls a closure with the accounts of all parts.

@@ -26,7 +26,7 @@ package struct RequestLoop<Client: RequestClient> {
     let clock: StoreClock
     let longestWait: Duration
     /// The origin that the last response asks to leave alone for some time, with all of its files; nil if it does not.
-    private var closing: String?
+    var closing: String?
     /// How often a refusal was attributed to the requests of other downloads.
     var timesYielded = 0
 
@@ -228,38 +228,5 @@ package struct RequestLoop<Client: RequestClient> {
     /// Counts a restart after bytes were discarded; throws the client's error after too many.
     package mutating func restart(because reason: Reason) async throws {
         try await follow(.discarded, because: ResponseFailure(reason))
-    }
-
-    /// Continues at once or after a delay, or gives up.
-    private mutating func follow(_ outcome: RequestCourse.Outcome, because failure: any Error) async throws {
-        if failure is CancellationError || Task.isCancelled { throw CancellationError() }
-        let (origin, total) = await (client.transfer.origin, client.transfer.partial.totalLength)
-        let now = clock.now()
-        let moment = RetryBudget.Moment(
-            now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
-        let isUnreachable = client.noAnswer(failure) == .unreachable
-        let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
-        let action = isGivenUp ? .giveUp : course.next(after: outcome, at: moment)
-        let isFailure = if case .body(1..., failed: false) = outcome { false } else { true }
-        origins.with(origin) { pace in
-            if course.budget.hasProgressed { pace.works = true }
-            if case .wait(let delay) = action, isUnreachable { pace.failedToConnect(until: now + delay) }
-            if action == .giveUp, isUnreachable { pace.isGivenUp = true }
-        }
-        if let asked = (failure as? ResponseFailure)?.afterSeconds {
-            // Other downloads wait or end as well, instead of asking.
-            let end = if case .wait(let delay) = action { now + delay } else { now + .seconds(asked) }
-            for place in [closing, await client.transfer.caller.url.redacted] {
-                if let place { origins.with(place) { $0.close(until: end) } }
-            }
-        }
-        switch action {
-        case .askAgain: return
-        case .wait(let delay):
-            if isFailure { client.retries(after: delay, because: failure) }
-            try await pause(until: now + delay)
-        case .giveUp: throw await client.exhausted(because: failure)
-        case .unstable: throw DownloadError.unstable((failure as? ResponseFailure)?.reason ?? .endedEarly)
-        }
     }
 }

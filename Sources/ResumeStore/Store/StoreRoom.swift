@@ -55,7 +55,7 @@ final class StoreRoom: Sendable {
     }
 
     /// Lets others have the room of a download, or takes it back if it is still there.
-    func pause(_ receiver: BlobWriter, _ isPaused: Bool) {
+    func pause(_ receiver: any Receiver, _ isPaused: Bool) {
         state.withLock { $0.running[ObjectIdentifier(receiver)]?.isPaused = isPaused }
     }
 

@@ -59,7 +59,9 @@ public actor Transfer {
         entry = stored.entry
         blob = stored.blob
         let isMarked = stored.entry.chunks.isMarked(upTo: 0)
-        writer = BlobWriter(stored, in: home.disk, isWithheld: access != .granted || isMarked)
+        writer = BlobWriter(
+            stored.entry, stored.blob, in: home.disk, unread: stored.unread,
+            isWithheld: access != .granted || isMarked)
         main = PartStream(nil, writer)
         executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
     }
