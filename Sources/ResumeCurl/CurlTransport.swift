@@ -86,8 +86,20 @@ public final class CurlTransport: Transport {
     /// Returns what tells a file with trusted certificates, or a folder of such files, from others: the beginning of its
     /// SHA-256.
     package static func hashOfCertificates(at path: String) -> String {
-        let files = try? FileManager.default.contentsOfDirectory(atPath: path).sorted().map { "\(path)/\($0)" }
-        let bytes = (files ?? [path]).flatMap { [UInt8](FileManager.default.contents(atPath: $0) ?? Data()) }
+        let manager = FileManager.default
+        var files: [String] = []
+        // OpenSSL takes several folders, and reads only files that are named by a hash.
+        for folder in path.split(separator: ":").map(String.init) {
+            let names = try? manager.contentsOfDirectory(atPath: folder)
+            for name in (names ?? []).sorted() where name.wholeMatch(of: /[0-9a-f]{8}\.[0-9]+/) != nil {
+                files.append("\(folder)/\(name)")
+            }
+        }
+        if files.isEmpty { files = [path] }
+        var bytes: [UInt8] = []
+        for file in files {
+            bytes += manager.contents(atPath: file) ?? Data()
+        }
         return String((HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? "").prefix(16))
     }
 

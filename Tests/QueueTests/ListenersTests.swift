@@ -10,7 +10,8 @@ struct ListenersTests {
     {
         let told = Mutex<[Int]>([])
         let add = { (caller: Int, waits: Bool) in
-            listeners.add(caller, to: 0, waits: waits) { _ in told.withLock { $0.append(caller) } }
+            listeners.add(caller, to: 0) { _ in told.withLock { $0.append(caller) } }
+            listeners.answersFirst(waits)
         }
         for caller in run { add(caller, false) }
         listeners.begin(for: run)

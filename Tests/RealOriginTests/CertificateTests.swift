@@ -420,10 +420,13 @@ struct CertificateTests {
     @Test("A folder of certificates proves something else than another one")
     func folders() throws {
         let folder = try TemporaryFolder()
-        try Files.write([1], to: folder["a.0"])
+        try Files.write([1], to: folder["0123abcd.0"])
         let first = CurlTransport.hashOfCertificates(at: folder.path)
-        #expect(first == CurlTransport.hashOfCertificates(at: folder["a.0"]))
-        try Files.write([2], to: folder["b.0"])
-        #expect(CurlTransport.hashOfCertificates(at: folder.path) != first)
+        #expect(first == CurlTransport.hashOfCertificates(at: folder["0123abcd.0"]))
+        try Files.write([2], to: folder["0123abcd.1"])
+        let second = CurlTransport.hashOfCertificates(at: folder.path)
+        #expect(second != first)
+        try Files.write([3], to: folder["README"])
+        #expect(CurlTransport.hashOfCertificates(at: "/none:\(folder.path)") == second)
     }
 }

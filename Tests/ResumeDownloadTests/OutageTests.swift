@@ -114,8 +114,8 @@ struct OutageTests {
                 let other = Task {
                     let url = try DownloadURL("https://other.example/file")
                     let other = DownloadRequest(url, to: folder["other"])
-                    return try await Downloader(store: store, transport: FakeTransport(FakeResource(content)))
-                        .download(other)
+                    let server = FakeTransport(FakeResource(sampleBytes(2_500_000)))
+                    return try await Downloader(store: store, transport: server).download(other)
                 }
                 try await Task.sleep(for: .milliseconds(300))
                 other.cancel()

@@ -170,7 +170,7 @@ struct StoreRoomTests {
             try await Self.announce(2_000_000, to: first)
             try await first.write(sampleBytes(1_000_000))
             _ = try await first.endBody(.cut)
-            await first.pauseRoom(true)
+            await first.leaveRoom()
             let other = try await Self.open("other", in: store)
             try await Self.announce(1_500_000, to: other)
             try await other.close()

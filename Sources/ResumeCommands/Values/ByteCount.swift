@@ -16,8 +16,11 @@ struct ByteCount: Equatable, TypedValue {
     static let accepted = "use a size such as 0, 500k, 10M, 10MB or 1.5GiB; k, M, G and T mean KiB, MiB, GiB and TiB"
 
     private static let factors: [(Int64, String)] = [
-        (1, "B"), (1 << 10, "k K KiB"), (1000, "kB KB"), (1 << 20, "m M MiB"), (1_000_000, "MB"), (1 << 30, "g G GiB"),
-        (1_000_000_000, "GB"), (1 << 40, "t T TiB"), (1_000_000_000_000, "TB"),
+        (1, "B"),
+        (1 << 10, "k K KiB"), (1000, "kB KB"),
+        (1 << 20, "m M MiB"), (1_000_000, "MB"),
+        (1 << 30, "g G GiB"), (1_000_000_000, "GB"),
+        (1 << 40, "t T TiB"), (1_000_000_000_000, "TB"),
     ]
 
     /// Returns the size of a part, and that of the whole if it is known.

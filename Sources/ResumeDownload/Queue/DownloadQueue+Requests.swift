@@ -25,6 +25,8 @@ extension DownloadQueue {
         step { $0.add(requests.map(\.1)) }
         for (request, addition) in requests {
             if let delivery = number(of: addition) { give(request, to: delivery, of: addition.key) }
+            // Also one without a caller decides whom the present run answers.
+            live[addition.key]?.listeners.answersFirst(isOutdated(addition.key))
             // The download already runs, so the delivered file must stay for the new destination.
             if live[addition.key]?.task != nil { announceLater(for: addition.key) }
         }

@@ -168,10 +168,9 @@ public actor DownloadQueue {
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
                 waiters[caller] = (addition.key, continuation)
                 take([(request, addition)])
-                if let delivery = number(of: addition) {
-                    live[addition.key]?.listeners.add(
-                        caller, to: delivery, waits: isOutdated(addition.key), onEvent)
-                }
+                guard let delivery = number(of: addition), let listeners = live[addition.key]?.listeners else { return }
+                listeners.add(caller, to: delivery, onEvent)
+                listeners.answersFirst(isOutdated(addition.key))
             }
         } onCancel: {
             Task { await self.leave(caller) }

@@ -24,14 +24,13 @@ final class Listeners: Sendable {
 
     var progress: Progress { state.withLock(\.progress) }
 
-    /// Adds a listener; `waits` if the present run answers only those that it began with.
-    func add(
-        _ caller: QueueState.Caller, to delivery: Int, waits: Bool, _ listener: @escaping DownloadEvent.Listener
-    ) {
-        state.withLock { state in
-            state.listeners[caller] = (delivery, listener)
-            state.waiting = waits ? Set(state.listeners.keys).subtracting(state.first) : []
-        }
+    func add(_ caller: QueueState.Caller, to delivery: Int, _ listener: @escaping DownloadEvent.Listener) {
+        state.withLock { $0.listeners[caller] = (delivery, listener) }
+    }
+
+    /// Sets whether the present run answers only those that it began with.
+    func answersFirst(_ onlyFirst: Bool) {
+        state.withLock { $0.waiting = onlyFirst ? Set($0.listeners.keys).subtracting($0.first) : [] }
     }
 
     func remove(_ caller: QueueState.Caller) {

@@ -59,9 +59,11 @@ extension DownloadStore {
         // Tried repeatedly without blocking the database's queue, which the holder of the lock may need.
         for _ in 0..<200 {
             let orphans = try await database.withConnection { connection in
-                try lock.exclusive {
-                    try names.filter { try !connection.isBlobKnown($0) }.compactMap { name in
-                        try folder.orphan(name, removing: removing).map { (name: name, bytes: $0) }
+                try StoreError.wrapping {
+                    try lock.exclusive {
+                        try names.filter { try !connection.isBlobKnown($0) }.compactMap { name in
+                            try folder.orphan(name, removing: removing).map { (name: name, bytes: $0) }
+                        }
                     }
                 }
             }

@@ -20,21 +20,22 @@ extension DownloadStore {
     func admit(_ writer: BlobWriter, key: String, length: Int64?, replacing replaced: Int64) async throws {
         if room.isRunning(writer, length: length) { return }
         // A download that waits must not make others wait.
-        room.end(writer)
+        room.leave(writer)
         let rest = length.map { max($0.addingSaturating(replaced - writer.held), 0) }
         let isBinding = configuration.eviction.isBinding
         let free = try freeSpace()
-        var isWaiting = false
+        var looks = 0
         while isBinding || rest ?? 0 > free {
             if room.isFirst(writer) {
-                // Read first: a download that ends later leaves room that this decision does not know of.
-                let isAlone = room.running.isEmpty
+                // Read first: a download that ends later leaves room that this decision does not know of. One that has left
+                // its room comes back within half a minute, or waits for what this one has.
+                let isAlone = room.isAlone(writer) || looks > 700 && room.running.isEmpty
                 let space = try await space(writer, rest, replacing: replaced)
                 if try await canRemove(space.missing) { break }
                 if space.excess == 0 || isAlone { throw try await refusal(of: length, space, to: writer) }
             }
-            if !isWaiting { configuration.onWaitForSpace?(key) }
-            isWaiting = true
+            if looks == 0 { configuration.onWaitForSpace?(key) }
+            looks += 1
             try await Task.sleep(for: Self.pause)
         }
         room.begin(writer, length: length)

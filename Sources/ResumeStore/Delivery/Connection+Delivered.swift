@@ -223,13 +223,19 @@ extension DownloadStore {
                 (try? Destination(name.path))?.status.map { (name, DeliveryText(DeliveredFile(replaceable: $0.stamp))) }
             }
         }
-        guard !found.isEmpty else { return }
+        let records = try await read { connection in try found.map { try connection.delivered(at: $0.0.path) } }
+        // What was delivered there may be replaced anyway, and its record stays. Compared outside of a transaction, since
+        // the destination may be on a disk that does not respond.
+        let others = try await Blocking.run {
+            try zip(found, records).filter { new, record in
+                let (name, file) = new
+                let place = try Destination(name.path)
+                return record?.own(file.file.stamp, at: place, for: name.url) == nil
+            }
+        }
+        guard !others.isEmpty else { return }
         try await write { connection in
-            for (name, file) in found
-            // What was delivered there may be replaced anyway, and its record stays.
-            where try connection.delivered(at: name.path)?.own(
-                file.file.stamp, at: Destination(name.path), for: name.url) == nil
-            {
+            for ((name, file), _) in others {
                 try connection.announceDelivery(of: file, at: name.path, from: name.url)
             }
         }

@@ -22,7 +22,7 @@ package struct BlobName: Sendable, Hashable {
 
     /// Parses the path of a row; nil if it does not have the format.
     package init?(path: String) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
         guard parts[0] == "blobs", 2...3 ~= parts.count else { return nil }
         self.init(fileName: parts[parts.count - 1], in: parts.count == 3 ? parts[1] : nil)
     }

@@ -25,7 +25,9 @@ package final class OriginPaces: Sendable {
             // A list may name any number of hosts.
             if state.paces.count > state.most {
                 let keepsClosed = state.paces.count < Self.mostClosed
-                state.paces = state.paces.filter { !$0.value.isIdle || keepsClosed && $0.value.opensAt > .zero }
+                state.paces = state.paces.filter { _, pace in
+                    !pace.isIdle || keepsClosed && pace.opensAt > .zero
+                }
                 state.most = max(1000, 2 * state.paces.count)
             }
             return body(&state.paces[origin, default: OriginPace()])

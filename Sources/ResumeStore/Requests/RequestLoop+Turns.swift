@@ -21,6 +21,8 @@ extension RequestLoop {
             case .full:
                 client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))
                 let (clock, origins) = (clock, origins)
+                // Whoever has the place at the origin may wait for this room.
+                await client.transfer.leaveRoom()
                 try await pausing(until: now) { try await clock.look { origins.with(origin) { $0.isOpen } } }
             }
         }
@@ -53,9 +55,8 @@ extension RequestLoop {
         try await client.pausing {
             try await wait()
             // Not before: until then, a download that would fit alone waits for this room instead of being refused.
-            await transfer.pauseRoom(true)
+            await transfer.leaveRoom()
         }
-        await transfer.pauseRoom(false)
         // What it waits for a place is no time of failures.
         course.budget.leaveOut(clock.now() - time)
     }
@@ -76,12 +77,11 @@ extension RequestLoop {
         let latest = clock.now() + .seconds(30)
         var isCrowded: Bool?
         // The other downloads may wait for its room.
-        await client.transfer.pauseRoom(true)
+        await client.transfer.leaveRoom()
         try await clock.look {
             isCrowded = origins.with(origin) { $0.refuse(turn?.number) }
             return isCrowded != nil || clock.now() >= latest
         }
-        await client.transfer.pauseRoom(false)
         guard isCrowded == true else { return false }
         timesYielded += 1
         return true

@@ -98,6 +98,7 @@ extension Transfer {
         if let disk, try await goBack({ $0 == replaced.representation }) {
             try disk.removeBlobs(try await disk.write { connection in try connection.remove(refused) })
             access = replaced.access
+            if access == .granted, !isMarked { writer.grant() }
             try await note(reason)
         } else {
             try await discard(reason: reason)

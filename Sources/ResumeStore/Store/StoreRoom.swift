@@ -15,8 +15,6 @@ final class StoreRoom: Sendable {
         let receiver: any Receiver
         /// The bytes of the whole download; nil if that is unknown.
         let length: Int64?
-        /// Whether others may have its room: it waits for a place that one of them may have.
-        var isPaused = false
         /// The bytes that are missing; 0 if that is unknown.
         var rest: Int64 { max((length ?? 0).addingSaturating(-receiver.held), 0) }
     }
@@ -25,9 +23,12 @@ final class StoreRoom: Sendable {
         var running: [ObjectIdentifier: Running] = [:]
         /// In the order of their turns.
         var waiting: [any Receiver] = []
+        /// Those that have left their room for a while.
+        var left: Set<ObjectIdentifier> = []
 
         mutating func remove(_ receiver: any Receiver) {
             running[ObjectIdentifier(receiver)] = nil
+            left.remove(ObjectIdentifier(receiver))
             waiting.removeAll { $0 === receiver }
         }
     }
@@ -35,7 +36,7 @@ final class StoreRoom: Sendable {
     private let state = Mutex(State())
 
     /// The running downloads.
-    var running: [Running] { state.withLock { $0.running.values.filter { !$0.isPaused } } }
+    var running: [Running] { state.withLock { Array($0.running.values) } }
 
     /// Whether a download runs, with this length.
     func isRunning(_ receiver: any Receiver, length: Int64?) -> Bool {
@@ -48,15 +49,24 @@ final class StoreRoom: Sendable {
     func begin(_ receiver: any Receiver, length: Int64?) {
         state.withLock { state in
             state.remove(receiver)
-            // Those must be admitted again.
-            state.running = state.running.filter { !$0.value.isPaused }
             state.running[ObjectIdentifier(receiver)] = Running(receiver: receiver, length: length)
         }
     }
 
-    /// Lets others have the room of a download, or takes it back if it is still there.
-    func pause(_ receiver: any Receiver, _ isPaused: Bool) {
-        state.withLock { $0.running[ObjectIdentifier(receiver)]?.isPaused = isPaused }
+    /// Lets others have the room of a download that comes back, and is then the first one that waits.
+    func leave(_ receiver: any Receiver) {
+        state.withLock { state in
+            guard state.running.removeValue(forKey: ObjectIdentifier(receiver)) != nil else { return }
+            state.left.insert(ObjectIdentifier(receiver))
+        }
+    }
+
+    /// Whether no other download runs or comes back.
+    func isAlone(_ receiver: any Receiver) -> Bool {
+        state.withLock { state in
+            let id = ObjectIdentifier(receiver)
+            return state.running.isEmpty && state.left.allSatisfy { $0 == id }
+        }
     }
 
     /// Removes a download that does not run or wait any more.
@@ -65,7 +75,8 @@ final class StoreRoom: Sendable {
     /// Adds a download that waits unless it does, and returns whether it is the first one.
     func isFirst(_ receiver: any Receiver) -> Bool {
         state.withLock { state in
-            if !state.waiting.contains(where: { $0 === receiver }) { state.waiting.append(receiver) }
+            let first = state.left.contains(ObjectIdentifier(receiver)) ? 0 : state.waiting.count
+            if !state.waiting.contains(where: { $0 === receiver }) { state.waiting.insert(receiver, at: first) }
             return state.waiting.first === receiver
         }
     }

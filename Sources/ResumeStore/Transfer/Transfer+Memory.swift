@@ -62,8 +62,8 @@ extension Entry.Chunk {
 }
 
 extension Transfer {
-    /// Lets others have the room for the missing bytes, or takes it back if it is still there.
-    package func pauseRoom(_ isPaused: Bool) { disk?.room.pause(writer, isPaused) }
+    /// Lets others have the room for the missing bytes, until the next response.
+    package func leaveRoom() { disk?.room.leave(writer) }
 
     /// Throws if a file does not fit the memory, the destination or the store, where it may have to wait for others.
     func requireRoom(for length: Int64?, replacing replaced: Int64) async throws {
