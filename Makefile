@@ -29,7 +29,7 @@ help:
 	@echo "make fuzz     feed ten million malformed responses to the parsers, in about three minutes (SEED=1)"
 	@echo "make fuzz-store  plant random rows and damage random pages of stores, for every command (SECONDS=600, SEED=1)"
 	@echo "make crowd    run many processes on one store, killing and stopping them (SECONDS=600, SEED=1)"
-	@echo "make sweep    kill resumectl and simulate power loss at each file-system call; needs root and up to an hour (SEEDS=2)"
+	@echo "make sweep    kill resumectl and simulate power loss at each file-system call; needs root and up to an hour and a half (SEEDS=2)"
 	@echo "make failing  make each file-system call of resumectl fail with each error; takes hours"
 	@echo "make plants   add known faults to the sources, one at a time, and check that the tests catch them"
 	@echo "make libfuzzer  run libFuzzer on the same parsers for ten minutes"
@@ -180,6 +180,9 @@ sweep: setup
 	Scripts/swift.sh build $(RELEASE) --product resumectl
 	Scripts/swift.sh build $(RELEASE) --product crash-sweep
 	.build/release/crash-sweep --seeds $(SEEDS)
+	Scripts/swift.sh build --build-tests
+	SWEEP_ALL=1 $(SWIFT) test --skip-build --filter '^ResumectlTests\.RebuildCrashTests'
+	HISTORIES=10000 $(SWIFT) test --skip-build --filter '^HistoryTests\.HistoryWalkTests'
 
 failing: setup
 	Scripts/swift.sh build $(RELEASE) --product resumectl

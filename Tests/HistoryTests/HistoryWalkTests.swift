@@ -13,9 +13,10 @@ struct HistoryWalkTests {
     /// `HISTORIES=1000000 HISTORY_SEED=7` runs more of them.
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    @Test("Ten thousand histories: never a mix, a part, another caller's bytes, or a loss without an event")
+    @Test("Random histories: never a mix, a part, another caller's bytes, or a loss without an event")
     func histories() async throws {
-        let count = Self.number("HISTORIES") ?? 10_000
+        // Ten thousand, as `make sweep` runs them, take a slow machine half an hour.
+        let count = Self.number("HISTORIES") ?? 4_000
         let seed = Self.number("HISTORY_SEED") ?? 43
         // Two processes, since points at which a process is killed belong to the process.
         try await withThrowingTaskGroup(of: Shell.Outcome.self) { group in

@@ -13,15 +13,17 @@ import Testing
 struct EngineIdentityTests {
     private static let content = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
 
-    /// Records the jar of each request; `/from` redirects to another origin.
+    /// Records the jar of each request, which it keeps: another one could get the address of one that is gone.
+    /// `/from` redirects to another origin.
     private final class Recorder: Transport {
         let base: FakeTransport
-        let jars = Mutex<[ObjectIdentifier?]>([])
+        private let kept = Mutex<[CookieJar?]>([])
+        var jars: [ObjectIdentifier?] { kept.withLock { $0.map { $0.map(ObjectIdentifier.init) } } }
 
         init(_ resource: FakeResource) { base = FakeTransport(resource) }
 
         func send(_ request: HTTPRequest) async throws -> TransportResponse {
-            jars.withLock { $0.append(CookieJar.current.map(ObjectIdentifier.init)) }
+            kept.withLock { $0.append(CookieJar.current) }
             var response = try await base.send(request)
             guard let path = request.path, path.hasPrefix("/from?") else { return response }
             let place = path.dropFirst("/from?".count)
@@ -46,12 +48,12 @@ struct EngineIdentityTests {
             request.retryPolicy = RetryPolicy(firstDelay: .milliseconds(1))
             request.connections = 4
             _ = try await downloader.download(request)
-            let first = transport.jars.withLock { $0 }
+            let first = transport.jars
             #expect(first.count >= 2 && Set(first).count == 1 && first.first != .some(nil))
             request.url = try DownloadURL("https://example.org/other")
             request.destination = folder["other"]
             _ = try await downloader.download(request)
-            let all = transport.jars.withLock { $0 }
+            let all = transport.jars
             #expect(Set(all).count == 2 && Set(all.dropFirst(first.count)) != Set(first))
             #expect(CookieJar.current == nil)
         }
