@@ -13,8 +13,9 @@ import Testing
 struct EngineIdentityTests {
     private static let content = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
 
-    /// Records the jar of each request, which it keeps: another one could get the address of one that is gone.
-    /// `/from` redirects to another origin.
+    /// Records the jar of each request; `/from` redirects to another origin.
+    ///
+    /// The jars are kept, since another one could get the address of one that is gone.
     private final class Recorder: Transport {
         let base: FakeTransport
         private let kept = Mutex<[CookieJar?]>([])

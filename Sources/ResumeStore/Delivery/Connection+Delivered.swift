@@ -224,8 +224,7 @@ extension DownloadStore {
             }
         }
         let records = try await read { connection in try found.map { try connection.delivered(at: $0.0.path) } }
-        // What was delivered there may be replaced anyway, and its record stays. Compared outside of a transaction, since
-        // the destination may be on a disk that does not respond.
+        // What was delivered there stays recorded. Not in a transaction: the destination may not respond.
         let others = try await Blocking.run {
             try zip(found, records).filter { new, record in
                 let (name, file) = new
