@@ -26,6 +26,19 @@ struct DamageTests {
         }
     }
 
+    /// A store with a partial of so many bytes that the first ones are not compared when they are found, its folder, the
+    /// server of the partial, and the path of its blob.
+    private static func withManyBytes(
+        _ body: (DownloadStore, TemporaryFolder, HonestServer, String) async throws -> Void
+    ) async throws {
+        try await DownloadStore.with { store, folder in
+            let server = HonestServer(sampleBytes(9_000_000))
+            try await TransferTests.leave(8_000_000, of: server, in: store)
+            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            try await body(store, folder, server, folder["store/blobs/\(name)"])
+        }
+    }
+
     private static func flip(_ offsets: [Int], in path: String) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         for offset in offsets {
@@ -81,11 +94,7 @@ struct DamageTests {
 
     @Test("Bytes of an earlier version that goes on are compared with their checksums before they are read")
     func olderVersion() async throws {
-        try await DownloadStore.with { store, folder in
-            // Of so many bytes, the first ones are not compared when they are found.
-            let old = HonestServer(sampleBytes(9_000_000))
-            try await TransferTests.leave(8_000_000, of: old, in: store)
-            let blob = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
+        try await Self.withManyBytes { store, _, old, blob in
             let new = HonestServer(sampleBytes(300_001, seed: 2), etag: "\"v2\"")
             try await TransferTests.leave(100_000, of: new, in: store)
             try Self.flip([100], in: blob)
@@ -101,11 +110,7 @@ struct DamageTests {
 
     @Test("Damage that could not be recorded is found again, whoever asks at the same time")
     func unrecorded() async throws {
-        try await DownloadStore.with { store, folder in
-            // Of so many bytes, the first ones are not compared before the delivery.
-            let server = HonestServer(sampleBytes(9_000_000))
-            try await TransferTests.leave(8_000_000, of: server, in: store)
-            let blob = folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
+        try await Self.withManyBytes { store, folder, server, blob in
             try Self.flip([100], in: blob)
             let transfer = try await TransferTests.begin(store)
             #expect(try await server.fill(transfer))

@@ -47,7 +47,6 @@ final class DownloadList: Sendable {
     /// The request of the first download, since reading the options takes long.
     private let terms = Mutex<DownloadRequest?>(nil)
     private let state: Mutex<State>
-    private let isCancelled = Atomic(false)
 
     /// Reads the arguments of a command, and opens its files.
     ///
@@ -74,11 +73,9 @@ final class DownloadList: Sendable {
     /// - Returns: The downloads; fewer than there are if the task is cancelled.
     /// - Throws: ``CommandFailure`` if the file cannot be read.
     func next(most: Int) async throws -> Part {
-        try await withCancellation {
-            try await Blocking.run { self.withDigests(try self.read(most)) }
-        } onCancel: {
-            isCancelled.store(true, ordering: .relaxed)
-        }
+        try await Blocking.run(cancellable: { flag in
+            self.withDigests(try self.read(most, until: flag))
+        })
     }
 
     /// Returns downloads with their digests; one without a digest in the list of checksums becomes a failure.
@@ -97,7 +94,7 @@ final class DownloadList: Sendable {
         return result
     }
 
-    private func read(_ most: Int) throws -> Part {
+    private func read(_ most: Int, until cancelled: CancellationFlag) throws -> Part {
         try state.withLock { state in
             var part = Part()
             part.items = Array(state.arguments.prefix(most))
@@ -106,7 +103,7 @@ final class DownloadList: Sendable {
                 part.isLast = state.file == nil && state.arguments.isEmpty
                 return part
             }
-            for line in try file.next(most: most, until: { isCancelled.load(ordering: .relaxed) }) {
+            for line in try file.next(most: most, until: { cancelled.value }) {
                 do throws(CommandFailure) {
                     part.items.append(try item(line.text, at: Place(line.number)))
                 } catch {

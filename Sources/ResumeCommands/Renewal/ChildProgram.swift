@@ -4,7 +4,6 @@ import FoundationEssentials
 import Foundation
 #endif
 import ResumeFiles
-import Synchronization
 
 /// A child process whose output is read to its end.
 struct ChildProgram {
@@ -26,13 +25,8 @@ struct ChildProgram {
     /// - Returns: What it prints.
     /// - Throws: ``CommandFailure`` if it cannot be started, fails or prints too much, `CancellationError`.
     func output(toErrors: Bool = false) async throws -> String {
-        let isCancelled = Atomic(false)
         do {
-            return try await withCancellation {
-                try await Blocking.run { try run(toErrors) { isCancelled.load(ordering: .relaxed) } }
-            } onCancel: {
-                isCancelled.store(true, ordering: .relaxed)
-            }
+            return try await Blocking.run(cancellable: { try run(toErrors, until: $0) })
         } catch {
             // A program that was ended has not failed.
             try Task.checkCancellation()
@@ -44,7 +38,7 @@ struct ChildProgram {
         CommandFailure(.refused, "\(option) \(text)", isResumable: true)
     }
 
-    private func run(_ toErrors: Bool, until isCancelled: () -> Bool) throws -> String {
+    private func run(_ toErrors: Bool, until cancelled: CancellationFlag) throws -> String {
         var output: [Int32] = [-1, -1]
         var input: [Int32] = [-1, -1]
         defer { for end in output + input where end >= 0 { close(end) } }
@@ -65,7 +59,7 @@ struct ChildProgram {
         }
         input = []
         output[1] = -1
-        let (bytes, status) = bytes(from: &output[0], of: process, until: isCancelled)
+        let (bytes, status) = bytes(from: &output[0], of: process, until: cancelled)
         guard bytes.count <= Self.longest else { throw failure("printed more than \(Self.longest) bytes") }
         guard status == 0 else {
             let how = status & 0x7F == 0 ? "exit status \(status >> 8 & 0xFF)" : "signal \(status & 0x7F)"
@@ -91,10 +85,10 @@ struct ChildProgram {
     /// - Parameters:
     ///   - output: The end of the pipe that it writes to; closed at the end of the output, or when it is too long.
     ///   - process: The process.
-    ///   - isCancelled: Whether the command is cancelled.
+    ///   - cancelled: Whether the command is cancelled.
     /// - Returns: What it has written, and its status as of `waitpid`.
     private func bytes(
-        from output: inout Int32, of process: pid_t, until isCancelled: () -> Bool
+        from output: inout Int32, of process: pid_t, until cancelled: CancellationFlag
     ) -> ([UInt8], Int32) {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -102,7 +96,7 @@ struct ChildProgram {
         var status: Int32 = 0
         var end: ContinuousClock.Instant?
         while true {
-            if end == nil, isCancelled() || bytes.count > Self.longest {
+            if end == nil, cancelled.value || bytes.count > Self.longest {
                 end = .now
                 kill(process, SIGTERM)
             }

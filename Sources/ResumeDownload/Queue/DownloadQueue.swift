@@ -168,9 +168,9 @@ public actor DownloadQueue {
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
                 waiters[caller] = (addition.key, continuation)
                 take([(request, addition)])
-                guard let delivery = number(of: addition), let listeners = live[addition.key]?.listeners else { return }
-                listeners.add(caller, to: delivery, onEvent)
-                listeners.answersFirst(isOutdated(addition.key))
+                if let delivery = number(of: addition) {
+                    live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
+                }
             }
         } onCancel: {
             Task { await self.leave(caller) }

@@ -12,9 +12,9 @@ final class Listeners: Sendable {
 
     private struct State {
         var listeners: [QueueState.Caller: (delivery: Int, listener: DownloadEvent.Listener)] = [:]
-        /// Those that the present run does not answer, and those that it began with.
-        var waiting: Set<QueueState.Caller> = []
+        /// Those that the present run began with, and whether it answers only them.
         var first: Set<QueueState.Caller> = []
+        var answersFirst = false
         var progress: Progress
     }
 
@@ -30,7 +30,7 @@ final class Listeners: Sendable {
 
     /// Sets whether the present run answers only those that it began with.
     func answersFirst(_ onlyFirst: Bool) {
-        state.withLock { $0.waiting = onlyFirst ? Set($0.listeners.keys).subtracting($0.first) : [] }
+        state.withLock { $0.answersFirst = onlyFirst }
     }
 
     func remove(_ caller: QueueState.Caller) {
@@ -39,7 +39,7 @@ final class Listeners: Sendable {
 
     /// Prepares for a new run for callers.
     func begin(for callers: Set<QueueState.Caller>) {
-        state.withLock { ($0.progress.hasBegun, $0.waiting, $0.first) = (false, [], callers) }
+        state.withLock { ($0.progress.hasBegun, $0.answersFirst, $0.first) = (false, false, callers) }
     }
 
     /// Sets the received bytes to 0 because the partial data was removed.
@@ -54,7 +54,7 @@ final class Listeners: Sendable {
             state.progress.note(event)
             return state.listeners.filter { caller, listener in
                 guard case .finished = event else { return true }
-                return listener.delivery == delivery && !state.waiting.contains(caller)
+                return listener.delivery == delivery && (!state.answersFirst || state.first.contains(caller))
             }.keys.sorted()
         }
         for caller in callers {

@@ -129,7 +129,7 @@ package struct SegmentPlan: Sendable {
     /// Returns the ranges that are not stored, requested or arriving.
     private func gaps(_ state: State) -> [Range<Int64>] {
         let taken = state.held + state.asked + state.running.map { $0.position..<max($0.position, $0.end) }
-        return Array(RangeSet(0..<length).subtracting(RangeSet(taken)).ranges)
+        return taken.gaps(upTo: length)
     }
 
     /// Splits the rest of a stream into equal pieces, and requests all of them except the first.
@@ -159,4 +159,9 @@ extension Range where Bound == Int64 {
 extension [Range<Int64>] {
     /// The number of bytes in all ranges, which must not overlap.
     var totalLength: Int64 { reduce(0) { $0 &+ $1.length } }
+
+    /// Returns what is between the ranges, which may be in any order.
+    package func gaps(upTo end: Int64) -> [Range<Int64>] {
+        Array(RangeSet(0..<end).subtracting(RangeSet(self)).ranges)
+    }
 }

@@ -164,5 +164,7 @@ struct Signature {
 
     /// Names that belong to a signature if all of its main names are present; also the login of Subsonic, which is a token
     /// and its salt, or a password.
-    private static let known = SigningScheme.read(PackageResources.signatures_txt)
+    private static let known =
+        SigningScheme.read(PackageResources.signatures_txt)
+        + ["sv", "skv", "skn"].map { SigningScheme(main: ["sig", $0], others: SigningScheme.azure) }
 }

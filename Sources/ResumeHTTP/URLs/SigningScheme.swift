@@ -16,6 +16,9 @@ struct SigningScheme {
         }
     }
 
+    /// The parameters of an Azure shared access signature.
+    static let azure = WordTable.words("azure")
+
     /// Returns the names that sign a URL with these parameters; none if no known scheme does.
     static func names(signing parameters: [SecretParameter]) -> Set<String> {
         let names = Set(parameters.map(\.name))
@@ -24,7 +27,8 @@ struct SigningScheme {
         return Set(all.filter { names.isSuperset(of: $0.main) }.flatMap { $0.main.union($0.others) })
     }
 
-    private static let all = read(PackageResources.signing_schemes_txt)
+    private static let all =
+        read(PackageResources.signing_schemes_txt) + [SigningScheme(main: ["sig", "sv"], others: azure)]
 }
 
 extension DownloadURL {

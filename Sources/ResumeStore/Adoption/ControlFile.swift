@@ -1,3 +1,5 @@
+import ResumeHTTP
+
 /// What a program has recorded beside a file: which of its ranges are finished.
 struct ControlFile: Sendable, Hashable {
     /// The length of the file; nil if it is not recorded.

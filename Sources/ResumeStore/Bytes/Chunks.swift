@@ -68,11 +68,6 @@ extension [Range<Int64>] {
             append(range)
         }
     }
-
-    /// Returns what is between the ranges, which may be in any order.
-    package func gaps(upTo end: Int64) -> [Range<Int64>] {
-        Array(RangeSet(0..<end).subtracting(RangeSet(self)).ranges)
-    }
 }
 
 extension [Entry.Chunk] {

@@ -6,6 +6,8 @@ import ResumeSQLite
 extension DownloadStore {
     /// How long a download that waits for its turn waits before it looks again.
     private static let pause: Duration = .milliseconds(50)
+    /// How often it looks while others are to come back: longer than these wait for others at their origin.
+    private static let mostLooks = 700
 
     /// Checks whether a download fits before its body is received, and waits for its turn under a binding size limit.
     ///
@@ -29,7 +31,7 @@ extension DownloadStore {
             if room.isFirst(writer) {
                 // Read first: a download that ends later leaves room that this decision does not know of. One that has left
                 // its room comes back within half a minute, or waits for what this one has.
-                let isAlone = room.isAlone(writer) || looks > 700 && room.running.isEmpty
+                let isAlone = room.isAlone(writer) || looks > Self.mostLooks && room.running.isEmpty
                 let space = try await space(writer, rest, replacing: replaced)
                 if try await canRemove(space.missing) { break }
                 if space.excess == 0 || isAlone { throw try await refusal(of: length, space, to: writer) }
