@@ -41,8 +41,9 @@ package final class Nginx {
                 "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder["key.pem"], "-out", pem)
             try await Shell.run("sh", "-c", "cat '\(folder["key.pem"])' >> '\(pem)'")
         }
+        let servesTLS = secure || certificate != nil
         let tls =
-            secure || certificate != nil
+            servesTLS
             ? "listen 127.0.0.1:\(securePort) ssl http2; ssl_certificate \(pem); ssl_certificate_key \(pem);" : ""
         let clients = clients.map { "ssl_client_certificate \($0); ssl_verify_client on;" } ?? ""
         let configuration = """
@@ -69,7 +70,8 @@ package final class Nginx {
             """
         try Files.write(Array(configuration.utf8), to: folder["nginx.conf"])
         process = try Shell.start("nginx", ["-p", folder.path, "-c", folder["nginx.conf"]], output: folder["output"])
-        guard try await Loopback.waits(for: process, at: port) else {
+        // It begins to listen on one port after the other; that for TLS is the last.
+        guard try await Loopback.waits(for: process, at: servesTLS ? securePort : port) else {
             throw Shell.Failure(description: "nginx did not start")
         }
     }
