@@ -75,14 +75,13 @@ extension GetCommand {
     ///
     /// - Parameters:
     ///   - request: The request of the job.
-    ///   - job: The job.
-    ///   - isInPlace: Whether the file that it delivered before is there, unchanged.
+    ///   - job: The job, which is claimed.
     /// - Returns: The file; none is found if there is nothing, or if the server names the file.
-    func replaced(by request: DownloadRequest, of job: Job, isInPlace: Bool) -> ReplacedFile {
+    func replaced(by request: DownloadRequest, of job: Job) -> ReplacedFile {
         ReplacedFile { [files] in
             guard !request.usesServerFilename else { return nil }
-            if request.restarts, isInPlace || request.replacing == .own { return nil }
-            if isInPlace {
+            if request.restarts, job.isInPlace || request.replacing == .own { return nil }
+            if job.isInPlace {
                 let isDamaged = request.digest != nil && request.digest == job.file?.digest
                 return isDamaged ? .damaged : .version
             }

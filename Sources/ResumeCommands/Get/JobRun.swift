@@ -92,8 +92,7 @@ final class JobRun: Sendable {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
                     if let maxTime { request.retryPolicy.time = min(request.retryPolicy.time, maxTime) }
-                    let delivered = await job.fileInPlace()
-                    request.fulfils(job, leaving: programs.rest, unless: delivered)
+                    request.fulfils(job, leaving: programs.rest)
                     request.replacing = replacing
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }
@@ -101,7 +100,7 @@ final class JobRun: Sendable {
                         slots.with { isPaused ? $0.pause(id) : $0.goOn(id) }
                         if !isPaused { await slots.enter(id, url) }
                     }
-                    group.addTask { [request] in await self.run(request, of: job, isInPlace: delivered != nil) }
+                    group.addTask { [request] in await self.run(request, of: job) }
                 } catch {
                     table.release(job.id)
                     fail(job, because: error)
@@ -138,7 +137,7 @@ final class JobRun: Sendable {
     }
 
     /// Runs a job as soon as there is a place.
-    private func run(_ request: DownloadRequest, of job: Job, isInPlace: Bool) async {
+    private func run(_ request: DownloadRequest, of job: Job) async {
         let id = job.id
         defer {
             table.release(id)
@@ -146,7 +145,7 @@ final class JobRun: Sendable {
         }
         let isRunning = await slots.enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
         guard isRunning else { return }
-        let failure = await download(request, of: job, isInPlace: isInPlace)
+        let failure = await download(request, of: job)
         rates.ended(id)
         if let failure { failed(with: failure) }
     }
@@ -156,12 +155,11 @@ final class JobRun: Sendable {
     /// - Parameters:
     ///   - request: The request of the job.
     ///   - job: The job.
-    ///   - isInPlace: Whether the file that it delivered before is there, unchanged.
     /// - Returns: The status of the failure, which has been reported; nil if there was none.
-    private func download(_ request: DownloadRequest, of job: Job, isInPlace: Bool) async -> ExitStatus? {
+    private func download(_ request: DownloadRequest, of job: Job) async -> ExitStatus? {
         let id = job.id
         reporter.begin(request, id)
-        let replaced = reporter.showsEvents ? command.replaced(by: request, of: job, isInPlace: isInPlace) : nil
+        let replaced = reporter.showsEvents ? command.replaced(by: request, of: job) : nil
         do {
             if let path = from, !request.restarts, case .range? = try? await downloader.plan(for: request) {
                 reporter.note(

@@ -130,12 +130,3 @@ extension Job {
         ]
     }
 }
-
-extension Job {
-    /// Returns the delivered file if it is still there.
-    func fileInPlace() async -> DeliveredFile? {
-        // Most jobs have none; changing the thread for each small file would take longer than the rest.
-        guard let file else { return nil }
-        return try? await Blocking.run { file.isInPlace(at: destination) ? file : nil }
-    }
-}

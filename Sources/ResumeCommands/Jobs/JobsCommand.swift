@@ -131,7 +131,7 @@ extension EndingCommand {
             for var job in chosen {
                 let name = Redaction.key(job.url)
                 let place = "\(name) (\(job.destination))"
-                let claim = try await table.claim([job.id], again: true).first
+                let claim = try await table.claim([job.id], again: true, lookingForFiles: false).first
                 if case .busy = claim {
                     running += 1
                     context.say("resumectl: \(place): is running in another process; stop that process first")

@@ -28,7 +28,7 @@ extension Downloader {
         }
         defer { table.release(id) }
         var request = request
-        request.fulfils(known, unless: known.file.flatMap { $0.isInPlace(at: known.destination) ? $0 : nil })
+        request.fulfils(known)
         let result = try await download(request)
         try? await table.pruneSometimes()
         return result

@@ -45,14 +45,15 @@ extension JobTable {
 }
 
 extension DownloadRequest {
-    /// Makes this request the run of a job.
+    /// Makes this request the run of a claimed job.
+    ///
+    /// If the file that it delivered is in place, the server is asked whether it has another one.
     ///
     /// - Parameters:
     ///   - job: The job, which is done as soon as its file is delivered.
     ///   - rest: What is left to do then, as the failure of the job; nil if nothing is.
-    ///   - file: The delivered file that is in place: the server is asked whether it has another one.
-    package mutating func fulfils(_ job: Job, leaving rest: Reason? = nil, unless file: DeliveredFile? = nil) {
+    package mutating func fulfils(_ job: Job, leaving rest: Reason? = nil) {
         queuedRows.append(QueuedRow(job, rest: rest))
-        deliveredFile = file
+        deliveredFile = job.isInPlace ? job.file : nil
     }
 }

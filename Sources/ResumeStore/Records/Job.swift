@@ -44,6 +44,8 @@ package struct Job: Sendable, Hashable {
     package var list: Int64 = 0
     /// The delivered file; nil before the first delivery.
     package var file: DeliveredFile?
+    /// Whether that was in place when the job was claimed; read-only.
+    package internal(set) var isInPlace = false
     /// The number of its stored bytes; read-only.
     package var receivedBytes: Int64 = 0
     /// The total number of its bytes, if it is known; read-only.

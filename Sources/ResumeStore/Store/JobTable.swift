@@ -102,13 +102,25 @@ package final class JobTable: Sendable {
     /// - Parameters:
     ///   - ids: The jobs.
     ///   - again: Whether to lock those that are done or cancelled as well.
+    ///   - looksForFiles: Whether to find out which delivered files are in place.
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
-    package func claim(_ ids: [Int64], again: Bool = false) async throws -> [Claim] {
+    package func claim(
+        _ ids: [Int64], again: Bool = false, lookingForFiles looksForFiles: Bool = true
+    ) async throws -> [Claim] {
         let locked = try StoreError.wrapping { try lock(ids) }
         do {
             // Read after they were locked, so that nobody else changes them.
-            let jobs = try await store.read { [queue] connection in try connection.jobs(ids, in: queue) }
+            var jobs = try await store.read { [queue] connection in try connection.jobs(ids, in: queue) }
+            if looksForFiles, jobs.values.contains(where: { $0.file != nil }) {
+                jobs = try await Blocking.run { [jobs] in
+                    jobs.mapValues { job in
+                        var job = job
+                        job.isInPlace = job.file?.isInPlace(at: job.destination) == true
+                        return job
+                    }
+                }
+            }
             return zip(ids, locked).map { id, isLocked in
                 let job = jobs[id]
                 guard isLocked else { return .busy(job) }
@@ -135,8 +147,7 @@ package final class JobTable: Sendable {
         guard let job else { return .gone(nil) }
         if job.state == .cancelled, !again { return .gone(job) }
         // If somebody has removed or changed the file, the job runs again.
-        let isDone = !again && job.state == .done && job.file?.isInPlace(at: job.destination) == true
-        return isDone ? .done(job) : .taken(job)
+        return !again && job.state == .done && job.isInPlace ? .done(job) : .taken(job)
     }
 
     /// Returns jobs of later commands with the same destination, and the job as it is now with its stored bytes.
