@@ -57,8 +57,8 @@ struct RebuildCrashTests {
                     let blobs = try Self.blobs(in: folder["store"])
                     try await Shell.run("cp", "-a", folder["store"], folder["prepared"])
                     // The steps are the same for both kinds of damage, so each of them takes every second call, and every
-                    // fourth one unless `make sweep` asks for all.
-                    let stride = ProcessInfo.processInfo.environment["SWEEP_ALL"] == nil ? 4 : 2
+                    // eighth one unless `make sweep` asks for all.
+                    let stride = ProcessInfo.processInfo.environment["SWEEP_ALL"] == nil ? 8 : 2
                     var point = damage == .plantedView ? -1 : stride / 2 - 1
                     var status: Int32 = 137
                     while status == 137, point < 2000 {
