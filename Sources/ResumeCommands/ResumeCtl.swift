@@ -84,20 +84,18 @@ package struct ResumeCtl: ParsableCommand {
                 try parsed.run()
                 return .success
             }
-            return await Hint.$store.withValue(Hint.option(in: arguments)) {
+            return try await Hint.$store.withValue(Hint.option(in: arguments)) {
                 do {
                     try OpenFileLimit.requireEnough()
                     try await command.run(context)
                     return .success
                 } catch {
-                    let failure = CommandFailure(error)
-                    if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
-                    for line in failure.details { context.say("  \(line)") }
-                    return failure.status
+                    throw CommandFailure(error)
                 }
             }
         } catch let failure as CommandFailure {
-            context.say("resumectl: \(failure.message)")
+            if !failure.message.isEmpty { context.say("resumectl: \(failure.message)") }
+            for line in failure.details { context.say("  \(line)") }
             return failure.status
         } catch {
             // Help and version are results, errors in the arguments are messages.
