@@ -101,24 +101,15 @@ extension GetReporter {
 }
 
 extension DownloadResult.Kept {
-    /// The reason in JSON.
-    var code: String {
+    /// The reason, as in JSON and in words.
+    var reason: (code: String, text: String) {
         switch self {
-        case .exists: "exists"
-        case .done: "done"
-        case .unchanged: "unchanged"
-        case .right, .same: "right"
-        }
-    }
-
-    var text: String {
-        switch self {
-        case .exists: "already exists, skipped"
-        case .done: "done before, skipped"
-        case .unchanged: "unchanged on the server"
-        case .right(0): "already right, digest verified"
-        case .right(let time): "unchanged, checked on \(Rendering.time(time).prefix(10))"
-        case .same: "already right, the server has the same bytes"
+        case .exists: ("exists", "already exists, skipped")
+        case .done: ("done", "done before, skipped")
+        case .unchanged: ("unchanged", "unchanged on the server")
+        case .right(0): ("right", "already right, digest verified")
+        case .right(let time): ("right", "unchanged, checked on \(Rendering.time(time).prefix(10))")
+        case .same: ("right", "already right, the server has the same bytes")
         }
     }
 }

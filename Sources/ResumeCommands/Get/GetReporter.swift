@@ -88,11 +88,11 @@ final class GetReporter: Sendable {
         let path = place ?? (try? Destination(request.destination))?.path ?? request.destination
         if json {
             return context.print([
-                "event": "skipped", "url": request.url.redacted, "path": path, "reason": skip.code,
+                "event": "skipped", "url": request.url.redacted, "path": path, "reason": skip.reason.code,
             ])
         }
         let shown = (request.usesServerFilename ? place : nil) ?? request.destination
-        say("\(shown): \(skip.text)")
+        say("\(shown): \(skip.reason.text)")
         // The file is there, which is what a script asks for.
         if printsPaths { context.print(path) }
     }

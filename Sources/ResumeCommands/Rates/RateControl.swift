@@ -45,17 +45,16 @@ final class RateControl: Sendable {
     /// Records that a download has ended.
     func ended(_ number: Int64) { state.withLock { _ = $0.downloads.removeValue(forKey: number) } }
 
-    /// Applies changes once a second, until the task is cancelled.
-    private func watch() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
-            let changes = try? await Blocking.run { self.files.withLock { ($0?.each.changed(), $0?.total.changed()) } }
-            apply(changes?.0 ?? nil, changes?.1 ?? nil)
-        }
-    }
-
-    /// Applies changes while a closure runs.
+    /// Applies changes once a second while a closure runs.
     func watching(_ body: () async throws -> Void) async rethrows {
-        let watch = Task { await self.watch() }
+        let watch = Task {
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                let changes = try? await Blocking.run {
+                    self.files.withLock { ($0?.each.changed(), $0?.total.changed()) }
+                }
+                apply(changes?.0 ?? nil, changes?.1 ?? nil)
+            }
+        }
         defer { watch.cancel() }
         try await body()
     }
@@ -63,8 +62,8 @@ final class RateControl: Sendable {
     private func apply(_ each: RatePlan?, _ total: RatePlan?) {
         let minute = Self.minute
         state.withLock { state in
-            if let total { state.total = total }
-            if let each { state.each = each }
+            state.total = total ?? state.total
+            state.each = each ?? state.each
             overall.setRate(state.total?.rate(at: minute))
             for download in state.downloads.values { download.limiter.setRate(rate(download.usual, state, at: minute)) }
         }

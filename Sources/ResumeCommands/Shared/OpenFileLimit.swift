@@ -64,12 +64,10 @@ package enum OpenFileLimit {
     /// Returns how many more files may be opened, counting up to `most`.
     private static func available(atMost most: Int) -> Int {
         // Each descriptor is looked at once, since other threads open files.
-        let end = Int32(clamping: allowed)
         var free = 0
-        var descriptor: Int32 = 0
-        while free < most, descriptor < end {
-            if fcntl(descriptor, F_GETFD) == -1 { free += 1 }
-            descriptor += 1
+        for descriptor in 0..<Int32(clamping: allowed) where fcntl(descriptor, F_GETFD) == -1 {
+            free += 1
+            if free == most { break }
         }
         return free
     }
