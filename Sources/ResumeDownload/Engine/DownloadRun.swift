@@ -155,7 +155,6 @@ extension DownloadRequest {
 
 /// Reports the decisions of the request loop to the caller and to the transfer.
 extension DownloadRun: RequestClient {
-    var policy: ResumePolicy { get async { await transfer.policy } }
     // The server's digest is that of the whole representation.
     var comparesDigest: Bool { request.selection == nil }
 

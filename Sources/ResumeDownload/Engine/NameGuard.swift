@@ -176,7 +176,7 @@ extension DownloadRun {
         var run = self
         var course = SampleCourse(
             SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
-            policy: await policy)
+            policy: await transfer.policy)
         while case .send(let sample) = course.next() {
             let response = try await run.answer(to: sample) { try await $0.response(to: $1) }
             switch course.receive(response.head, to: sample) {

@@ -6,7 +6,6 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
     typealias Body = FetchBody<Parts>
 
     let transfer: Transfer
-    let policy: ResumePolicy
     let comparesDigest = false
     /// The response to the first request, if it was sent before.
     var first: Result<FetchResponse<Body>, any Error>?

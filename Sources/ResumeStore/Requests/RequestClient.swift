@@ -11,8 +11,6 @@ package protocol RequestClient {
 
     /// Receives the bytes.
     var transfer: Transfer { get }
-    /// The conditions for resuming.
-    var policy: ResumePolicy { get async }
     /// Whether the complete file is compared with the digest that the server sends.
     var comparesDigest: Bool { get }
 

@@ -54,7 +54,7 @@ extension RequestLoop {
     /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
     mutating func compareSamples(before plan: Plan, _ send: Send) async throws -> Bool {
         let held = await client.transfer.partial
-        let policy = await client.policy
+        let policy = await client.transfer.policy
         // What is passed on is compared by a hash instead.
         guard !client.transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
         var comparison = Comparison(ranges: [], stored: stored)
@@ -131,7 +131,7 @@ extension RequestLoop {
             let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
             course = SampleCourse(
                 SampleGrid(over: comparison.ranges, seed: seed), of: comparison.stored, isProved: comparison.isProved,
-                policy: await client.policy, shift: comparison.shift)
+                policy: await client.transfer.policy, shift: comparison.shift)
         }
         samples = nil
         while true {
