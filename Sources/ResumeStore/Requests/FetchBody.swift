@@ -126,7 +126,6 @@ extension Fetch {
             transfer: transfer, first: first, limit: Int64(limit), onProgress: onProgress)
         var loop = RequestLoop(client, retries)
         do {
-            loop.client.reused = await transfer.receivedBytes
             while true {
                 try await loop.run { client, plan in
                     if let first = client.first.take() { return try first.get() }
@@ -134,12 +133,11 @@ extension Fetch {
                     return try await RequestOutcome.of { try await send(plan.conditional.fields).begun }
                 }
                 if try await transfer.insist(unless: loop.client.isOfOneAnswer) {
-                    loop.client.reused = 0
                     loop.client.isOfOneAnswer = true
                     continue
                 }
                 do {
-                    return try await finish(transfer, reused: loop.client.reused)
+                    return try await finish(transfer)
                 } catch let error as StoreError where error.code == .heldBytesDiffer {
                     try await loop.restart(because: .heldBytesDiffer(error))
                 }
@@ -155,10 +153,10 @@ extension Fetch {
     }
 
     /// Delivers the complete file, or takes its bytes.
-    private func finish(_ transfer: Transfer, reused: Int64) async throws -> FetchResult {
+    private func finish(_ transfer: Transfer) async throws -> FetchResult {
         let length = await transfer.partial.length
-        var result = FetchResult(
-            totalBytes: length, reusedBytes: min(reused, transfer.held), digest: caller.policy.digest)
+        let reused = await min(transfer.reused, length)
+        var result = FetchResult(totalBytes: length, reusedBytes: reused, digest: caller.policy.digest)
         if let destination = caller.destination {
             try await transfer.deliver(to: destination)
         } else {
