@@ -133,7 +133,7 @@ extension RequestLoop {
             }
             _ = course.compare(request, response.head, response.body, with: stored)
         }
-        if !course.isProved, case .agree(let count) = course.verdict {
+        if !fresh.isProved, case .agree(let count) = course.verdict {
             try await transfer.prove(
                 as: course.representation, agreedSamples: count, comparesDigest: client.comparesDigest)
         }
