@@ -47,7 +47,7 @@ struct SegmentedBody {
         /// Returns nil if only one stream is possible.
         init?(of transfer: isolated Transfer) {
             let partial = transfer.partial
-            let policy = transfer.policy
+            policy = transfer.policy
             guard !transfer.isUnderDigest, let length = partial.lengthForSegments(policy),
                 let representation = partial.representation
             else {
@@ -55,7 +55,6 @@ struct SegmentedBody {
             }
             self.length = length
             self.representation = representation
-            self.policy = policy
         }
 
         /// Requests a range.

@@ -71,7 +71,7 @@ extension DownloadRun {
             _ = try await transfer.finishBody(ended.ending)
         } catch let outcome as RequestOutcome {
             // The body was given up: what it continued goes on, or what it was to replace.
-            wentBack(to: start > 0 ? reused : await transfer.receivedBytes)
+            digest = .unknown
             throw outcome
         }
         if ended.failure is CancellationError { throw CancellationError() }

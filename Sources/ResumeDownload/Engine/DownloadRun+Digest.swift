@@ -4,10 +4,8 @@ import ResumeStore
 extension DownloadRun {
     /// Verifies the bytes that were stored before this run; if some are damaged, they are requested again.
     mutating func confirm() async throws -> Bool {
-        let before = await transfer.receivedBytes
         if try await transfer.confirmHeld() { return true }
         digest = .unknown
-        reused -= min(before - (await transfer.receivedBytes), reused)
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         return false
     }

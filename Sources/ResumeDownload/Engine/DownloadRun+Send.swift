@@ -24,7 +24,8 @@ extension DownloadRun {
                 if verdict != .unknown { response.body.cancel() }
                 switch verdict {
                 case .unchanged: throw Kept(.unchanged)
-                case .contradiction(let reason): throw RequestOutcome.retry(reason, afterSeconds: nil, status: 304)
+                case .contradiction(let reason):
+                    throw RequestOutcome.retry(reason, status: 304)
                 case .otherResource:
                     // Mirrors take turns, and samples show that this one has the same file. Whatever prevents the
                     // comparison, the file itself can be requested.
@@ -85,7 +86,7 @@ extension DownloadRun {
             return plan.conditional
         case .changed(let reason): throw RequestOutcome.askForWhole(reason)
         case .retry(let reason, let seconds):
-            throw RequestOutcome.retry(reason, afterSeconds: seconds, status: nil)
+            throw RequestOutcome.retry(reason, afterSeconds: seconds)
         }
     }
 
@@ -111,9 +112,9 @@ extension DownloadRun {
     private func reply(from result: Result<RequestSender.Reply, any Error>) async throws -> RequestSender.Reply {
         do {
             return try result.get()
-        } catch let failure as UntrustedOrigin {
-            guard try await transfer.hasTrusted(failure.origin) else { throw failure.error }
-            throw RequestOutcome.retry(.certificateChanged(failure.error), afterSeconds: nil, status: nil)
+        } catch let error as TransportError {
+            guard let origin = error.untrustedOrigin, try await transfer.hasTrusted(origin) else { throw error }
+            throw RequestOutcome.retry(.certificateChanged(error))
         }
     }
 }

@@ -17,7 +17,6 @@ struct DownloadRun {
     /// What the lane of small files has begun.
     var begun = SmallDownload.Begun()
 
-    var reused: Int64 = 0
     var fetched: Int64 = 0
     /// How many connections may be opened from now on.
     var connections = 1
@@ -52,7 +51,6 @@ struct DownloadRun {
     /// Downloads and delivers the file.
     func run() async throws -> DownloadResult {
         var loop = RequestLoop(self)
-        loop.client.reused = await transfer.receivedBytes
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
         // A caller found that the file is not the expected one. The server may have another one by now.
@@ -85,7 +83,7 @@ struct DownloadRun {
         try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
         try await transfer.deliver(
             to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest)
-        var result = result(of: whole, at: destination.path, digest, isProved: isProved)
+        var result = await result(of: whole, at: destination.path, digest, isProved: isProved)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
         return result
@@ -94,10 +92,10 @@ struct DownloadRun {
     /// Describes the whole file.
     func result(
         of whole: HeldPartial, at path: String, _ digest: HTTPDigest?, isProved: Bool
-    ) -> DownloadResult {
+    ) async -> DownloadResult {
+        let reused = await min(transfer.reused, whole.length)
         var result = DownloadResult(
-            path: path, totalBytes: whole.length, reusedBytes: min(reused, whole.length), fetchedBytes: fetched,
-            digest: digest)
+            path: path, totalBytes: whole.length, reusedBytes: reused, fetchedBytes: fetched, digest: digest)
         result.isLengthVerified = isLengthVerified
         result.isProved = isProved
         result.contentCoding = whole.representation?.contentCoding
@@ -155,23 +153,17 @@ extension DownloadRequest {
 
 /// Reports the decisions of the request loop to the caller and to the transfer.
 extension DownloadRun: RequestClient {
-    var policy: ResumePolicy { get async { await transfer.policy } }
     // The server's digest is that of the whole representation.
     var comparesDigest: Bool { request.selection == nil }
 
     func cancel(_ body: any ResponseBody) { body.cancel() }
 
-    func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
-        var context = AnswerContext(sender: url)
-        context.delivered = request.deliveredFile?.representation
-        let verdict = try await transfer.judge(head, to: plan, in: context)
+    var deliveredRepresentation: Representation? { request.deliveredFile?.representation }
+
+    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
         // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
         // read before the ranges.
         if request.selection == nil, verdict.usesBody { try requireAllowed(length: head.announcedLength) }
-        return verdict
-    }
-
-    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
         let begun = verdict.replaces ? verdict.continuation?.representation : nil
         if let representation = verdict.continuation?.representation {
             try await requireName(of: representation, isNew: begun != nil)
@@ -199,32 +191,22 @@ extension DownloadRun: RequestClient {
             if goesOn { return }
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))
         } else {
-            forget()
+            digest = .unknown
             if begun.isAnnounced, held.isEmpty { return begun.isAnnounced = false }
             onEvent(held.isEmpty ? .started(totalBytes: total) : .restarted(reason: use.reason, totalBytes: total))
         }
     }
 
     mutating func discarded(because reason: Reason) {
-        forget()
+        digest = .unknown
         onEvent(.restarted(reason: reason, totalBytes: nil))
     }
 
-    mutating func wentBack(to held: Int64) {
-        forget()
-        reused = held
-    }
+    mutating func wentBack() { digest = .unknown }
 
-    mutating func gaveUp(_ bytes: Int64, because reason: Reason) {
-        reused -= min(bytes, reused)
+    mutating func gaveUp(because reason: Reason) {
         digest = .unknown
         onEvent(.damaged(reason: reason))
-    }
-
-    /// Resets what was known about bytes that are no longer stored.
-    private mutating func forget() {
-        reused = 0
-        digest = .unknown
     }
 
     func retries(after delay: Duration, because failure: any Error) {

@@ -102,14 +102,13 @@ public struct Downloader: Sendable {
                 let sender = RequestSender(request: request, transport: transport)
                 var key: FreeKey?
                 var begun = SmallDownload.Begun()
-                if !isRead, let small = try self.small(sender, to: names.admitted(destination), names, onEvent) {
-                    switch try await small.run() {
-                    case .delivered(let result):
+                if !isRead, var small = try self.small(sender, to: names.admitted(destination), names, onEvent) {
+                    if let result = try await small.run() {
                         observer.metrics.fetched(result.totalBytes)
                         onEvent(.finished(result))
                         return result
-                    case .handedOver(let handed): (key, begun) = (small.key, handed)
                     }
+                    (key, begun) = (small.key, small.begun)
                 }
                 do {
                     let transfer = try await begin(request, to: destination, key, on: queue, onEvent: onEvent)

@@ -176,21 +176,20 @@ extension DownloadRun {
         var run = self
         var course = SampleCourse(
             SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
-            policy: await policy)
-        while case .send(let sample) = course.next() {
+            policy: await transfer.policy)
+        while let sample = course.next {
             let response = try await run.answer(to: sample) { try await $0.response(to: $1) }
             switch course.receive(response.head, to: sample) {
-            case .read:
-                let comparison = try await sample.compare(response) { range in
-                    try await Blocking.run { try file.read(range) }
+            case .append:
+                let bytes = try await Blocking.run { try file.read(sample.range) }
+                if let offset = course.compare(sample, response.head, response.body, with: bytes) {
+                    return .differs(at: offset)
                 }
-                if case .differs(let offset) = comparison { return .differs(at: offset) }
-                course.compare(sample, comparison)
             case .retry(let reason, let seconds):
                 throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
-            case .useless, .refuse: return .uncompared
+            default: return .uncompared
             }
         }
-        return if case .end(.agree) = course.next() { .onlySampled } else { .uncompared }
+        return if case .agree = course.verdict { .onlySampled } else { .uncompared }
     }
 }

@@ -48,8 +48,9 @@ struct RequestSender {
                         try await transport.send(message, timeout: request.boundedStallTimeout)
                     }
                 }
-            } catch let error as TransportError where error.code == .tls {
-                throw UntrustedOrigin(origin: redirection.url.origin, error: error)
+            } catch var error as TransportError where error.code == .tls {
+                error.untrustedOrigin = origin
+                throw error
             }
             do {
                 guard try redirection.follow(response.head) else {
@@ -98,10 +99,4 @@ struct RequestSender {
         return HTTPRequest(
             method: method, scheme: url.scheme, authority: url.authority, path: url.requestTarget, headerFields: fields)
     }
-}
-
-/// Thrown if a certificate is not trusted.
-struct UntrustedOrigin: Error {
-    let origin: String
-    let error: TransportError
 }

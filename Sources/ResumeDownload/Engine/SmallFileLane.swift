@@ -22,13 +22,6 @@ final class SmallFileLane: Sendable {
 
 /// A download of which the store holds nothing, as long as nothing shows that it needs a row.
 struct SmallDownload {
-    /// What becomes of it.
-    enum Outcome {
-        case delivered(DownloadResult)
-        /// The ordinary way goes on.
-        case handedOver(Begun)
-    }
-
     /// What was begun before the ordinary way goes on.
     struct Begun {
         /// The response to the first request, if that was sent.
@@ -46,60 +39,42 @@ struct SmallDownload {
     let store: DownloadStore
     let lane: SmallFileLane
     let onEvent: DownloadEvent.Listener
-    private let fetch: SmallFetch
-    private let clock: StoreClock
+    private(set) var begun = Begun()
+    private var clock: StoreClock { store.configuration.clock }
     private var request: DownloadRequest { sender.request }
 
-    init(
-        _ sender: RequestSender, to destination: Destination, of key: FreeKey, in store: DownloadStore,
-        _ lane: SmallFileLane, _ onEvent: @escaping DownloadEvent.Listener
-    ) {
-        self.sender = sender
-        self.destination = destination
-        self.key = key
-        self.store = store
-        self.lane = lane
-        self.onEvent = onEvent
-        clock = store.configuration.clock
-        let request = sender.request
-        fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength)
-    }
-
-    /// Downloads and delivers the file, or hands over what has arrived.
+    /// Downloads and delivers the file, unless the ordinary way goes on with what was begun.
     ///
+    /// - Returns: The result; nil if it goes on.
     /// - Throws: ``Kept`` after 304; `StoreError` if the file got its name, but a later step failed.
-    func run() async throws -> Outcome {
+    mutating func run() async throws -> DownloadResult? {
         let origin = request.url.origin
         let origins = request.origins ?? OriginPaces()
-        guard case .go(let turn) = origins.with(origin, { $0.enter(at: request.waitClock.now()) }) else {
-            return .handedOver(Begun())
-        }
+        let now = request.waitClock.now()
+        guard case .go(let turn) = origins.with(origin, { $0.enter(at: now) }) else { return nil }
         var reply: RequestSender.Reply
         let file: SmallFile
         do {
             defer { origins.with(origin) { $0.leave(turn) } }
-            do {
-                reply = try await sender.send(.whole(reason: nil))
-            } catch {
-                return .handedOver(Begun(answer: (.failure(error), turn)))
-            }
+            let answer = await Result { try await sender.send(.whole(reason: nil)) }
+            begun.answer = (answer, turn)
+            guard case .success(let sent) = answer else { return nil }
+            reply = sent
             try keepIfUnchanged(reply.response)
-            guard let begun = self.file(for: reply.response) else {
-                return .handedOver(Begun(answer: (.success(reply), turn)))
-            }
+            guard let small = self.file(for: reply.response) else { return nil }
             origins.with(origin) { $0.serves(turn) }
-            file = begun
+            file = small
             let body = reply.response.body
             reply.response.body = BegunBody(file, before: body)
-            guard await receive(body, into: file) else {
-                return .handedOver(Begun(answer: (.success(reply), turn)))
-            }
+            begun.answer = (.success(reply), turn)
+            guard await receive(body, into: file) else { return nil }
             origins.with(origin) { $0.works = true }
         }
         let length = file.body.length
         // Before the delivery: whoever listens may look at what it replaces.
         onEvent(.started(totalBytes: length))
         onEvent(.progress(receivedBytes: length, totalBytes: length))
+        begun.isAnnounced = true
         // The next download may begin, since this one needs no connection any more.
         let waits = lane.begin(length)
         defer { lane.end(length) }
@@ -109,12 +84,12 @@ struct SmallDownload {
             to: destination, for: caller(after: reply.response), fulfilling: request.queuedRows, digest: digest)
         guard isDelivered else {
             if waits { await request.onPause?(false) }
-            return .handedOver(Begun(answer: (.success(reply), turn), isAnnounced: true))
+            return nil
         }
         var result = DownloadResult(
             path: destination.path, totalBytes: length, fetchedBytes: length, digest: digest)
         result.contentType = file.body.representation.contentType
-        return .delivered(result)
+        return result
     }
 
     private func caller(after response: FetchResponse<any ResponseBody>) -> Caller {
@@ -133,6 +108,7 @@ struct SmallDownload {
     }
 
     private func file(for response: FetchResponse<any ResponseBody>) -> SmallFile? {
+        let fetch = SmallFetch(of: request.url, request.policy, maximum: request.maximumLength)
         let body = fetch.body(
             of: response.head, from: response.url, unlike: request.deliveredFile?.representation,
             at: clock.now())
@@ -194,6 +170,7 @@ extension Downloader {
         guard sender.request.mayBeSmall, names.comparison == nil, store.takesSmallFiles(to: destination),
             let key = try store.freeKey(sender.request.storeKey)
         else { return nil }
-        return SmallDownload(sender, to: destination, of: key, in: store, lane, onEvent)
+        return SmallDownload(
+            sender: sender, destination: destination, key: key, store: store, lane: lane, onEvent: onEvent)
     }
 }

@@ -178,6 +178,8 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     public var message: String
     /// Whether the authority of a certificate is not trusted.
     package var isUntrusted = false
+    /// The origin of the request; nil if the failure has nothing to do with its certificate.
+    var untrustedOrigin: String?
 
     /// Makes an error.
     public init(_ code: Code, _ message: String) {

@@ -82,7 +82,7 @@ extension DownloadRequest {
             }
             let isProved = if expected != nil { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
-            return run.result(of: partial, at: destination, expected, isProved: isProved)
+            return await run.result(of: partial, at: destination, expected, isProved: isProved)
         }
     }
 

@@ -100,7 +100,11 @@ package struct AnswerContext: Sendable, Hashable {
     package var isRestart = false
 
     /// Creates a context for a response from a URL.
-    package init(sender: DownloadURL? = nil, url: DownloadURL? = nil) { (self.sender, self.url) = (sender, url) }
+    package init(sender: DownloadURL? = nil, url: DownloadURL? = nil, delivered: Representation? = nil) {
+        self.sender = sender
+        self.url = url
+        self.delivered = delivered
+    }
 
     /// Whether another host sent the response than the one that sent the stored bytes.
     var isFromOtherHost: Bool {

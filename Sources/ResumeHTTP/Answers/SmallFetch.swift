@@ -52,8 +52,7 @@ package struct SmallFetch: Sendable {
     package func body(
         of head: HTTPResponse, from sender: DownloadURL?, unlike delivered: Representation? = nil, at now: Duration
     ) -> Body? {
-        var context = AnswerContext(sender: sender, url: policy.url)
-        context.delivered = delivered
+        let context = AnswerContext(sender: sender, url: policy.url, delivered: delivered)
         let nothing = HeldPartial(representation: nil, length: 0)
         guard head.status == .ok,
             case .startOver(let representation, let reason) = Verdict(

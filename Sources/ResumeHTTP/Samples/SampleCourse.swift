@@ -4,24 +4,23 @@ package import HTTPTypes
 ///
 /// The first response shows whether the server sends ranges, and of which representation.
 package struct SampleCourse: Sendable, Hashable {
-    /// What to do next.
-    package enum Action: Sendable, Hashable {
-        case send(SampleRequest)
-        /// Stop.
-        case end(SampleVerdict)
-    }
-
+    /// Whether the server's file must be the stored representation.
+    package let isProved: Bool
+    private let stored: Representation
     /// The representation that each response must be of; nil until the first response.
-    package private(set) var representation: Representation?
-    /// The conditions that come before any response: the complete length, if it is known.
-    private let completeLength: Int64?
+    private var answered: Representation?
     private let policy: ResumePolicy
     /// The offset in the representation minus the offset in the file.
     private let shift: Int64
     private let samples: Int
     private var left: ArraySlice<Range<Int64>>
     private var hasBegun = false
-    private var verdict: SampleVerdict?
+    private var found: SampleVerdict?
+
+    /// What the samples have shown, when no more are requested.
+    package var verdict: SampleVerdict { found ?? .agree(samples: samples) }
+    /// The representation of the responses; before the first one, that of the stored bytes.
+    package var representation: Representation { answered ?? stored }
 
     /// Creates a course over places that were chosen.
     ///
@@ -38,47 +37,53 @@ package struct SampleCourse: Sendable, Hashable {
         // As in a damaged row.
         left = grid.places.filter { !$0.upperBound.addingReportingOverflow(shift).overflow && shift >= 0 }[...]
         samples = grid.count
-        representation = isProved ? stored : nil
-        completeLength = stored.completeLength
+        self.isProved = isProved
+        self.stored = stored
+        answered = isProved ? stored : nil
         self.policy = policy
         self.shift = shift
     }
 
-    /// Decides what to do next.
-    package func next() -> Action {
-        if let verdict { return .end(verdict) }
-        guard let place = left.first else { return .end(.agree(samples: samples)) }
+    /// The next request; nil at the end.
+    package var next: SampleRequest? {
+        guard found == nil, let place = left.first else { return nil }
         let isLong = place.upperBound &- place.lowerBound > SampleGrid.blockLength
         let end = isLong && !hasBegun ? place.lowerBound &+ SampleGrid.blockLength : place.upperBound
-        return .send(SampleRequest(range: place.lowerBound..<end, shift: shift, condition: policy.condition))
+        return SampleRequest(range: place.lowerBound..<end, shift: shift, condition: policy.condition)
     }
 
     /// Judges the head of a response, and learns the representation from the first one.
-    package mutating func receive(_ head: HTTPResponse, to request: SampleRequest) -> SampleHead {
+    ///
+    /// - Returns: `append` if the body is compared with the stored bytes; `askForWhole` if it does not have them, or the
+    ///   server has another file; `refuse` if the server requires credentials, or a URL that has not expired.
+    package mutating func receive(_ head: HTTPResponse, to request: SampleRequest) -> Verdict {
         let timing = ResponseTiming(head)
         switch head.status.code {
         case 206:
-            var stored = representation ?? Representation(announcedBy: head)
-            stored.completeLength = completeLength ?? stored.completeLength
+            var stored = answered ?? Representation(announcedBy: head)
+            stored.completeLength = self.stored.completeLength ?? stored.completeLength
             // Another length is a difference, and not only a failure for now.
             var context = AnswerContext()
             context.isRestart = true
-            let range = request.request
-            switch Verdict.partial(head.headerFields, range: range, stored: stored, policy: policy, in: context) {
-            case .askForWhole(let reason): verdict = Self.isChange(reason) ? .differ(reason) : .unproved(reason)
-            case .retry(let reason, _): return .retry(reason)
+            let verdict = Verdict.partial(
+                head.headerFields, range: request.request, stored: stored, policy: policy, in: context)
+            switch verdict {
+            case .askForWhole(let reason):
+                found = Self.isChange(reason) ? .differ(reason) : .unproved(reason)
+            case .retry:
+                break
             default:
-                representation = stored
-                return .read
+                answered = stored
             }
+            return verdict
         case _ where timing.isTemporary:
             return .retry(.status(of: head), afterSeconds: timing.afterSeconds)
         case 401, 403, 404, 407, 410, 451:
             return .refuse(.status(of: head))
         default:
-            verdict = .unproved(.samplesUnanswered)
+            found = .unproved(.samplesUnanswered)
+            return .askForWhole(.samplesUnanswered)
         }
-        return .useless
     }
 
     /// Whether a reason says that the file changed, and not only that a response is unusable.
@@ -87,30 +92,33 @@ package struct SampleCourse: Sendable, Hashable {
             .contains(reason.code.rawValue)
     }
 
-    /// Records how a response compares with the stored bytes.
+    /// Compares a response with other bytes.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - comparison: What was found.
-    package mutating func compare(_ request: SampleRequest, _ comparison: SampleComparison) {
-        switch comparison {
-        case .differs(let offset): verdict = .differ(.samplesDiffer(at: offset))
-        case .missing: verdict = .unproved(.samplesUnanswered)
-        case .same:
-            hasBegun = true
-            guard left.first?.lowerBound == request.range.lowerBound, let place = left.popFirst(),
-                request.range.upperBound < place.upperBound
-            else { return }
+    ///   - head: The head of the response.
+    ///   - body: Its body.
+    ///   - other: The other bytes; nil if they need not be compared.
+    /// - Returns: The offset of the first byte that differs; nil if there is none, or if the response has fewer bytes
+    ///   than were requested.
+    package mutating func compare(
+        _ request: SampleRequest, _ head: HTTPResponse, _ body: [UInt8], with other: [UInt8]?
+    ) -> Int64? {
+        guard let sent = request.bytes(of: body, after: head) else {
+            found = .unproved(.samplesUnanswered)
+            return nil
+        }
+        if let index = zip(other ?? [], sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
+            let offset = request.range.lowerBound &+ Int64(index)
+            found = .differ(.samplesDiffer(at: offset))
+            return offset
+        }
+        hasBegun = true
+        if left.first?.lowerBound == request.range.lowerBound, let place = left.popFirst(),
+            request.range.upperBound < place.upperBound
+        {
             left = [request.range.upperBound..<place.upperBound] + left
         }
+        return nil
     }
-}
-
-/// How the bytes of a response compare with those that are stored.
-package enum SampleComparison: Sendable, Hashable {
-    case same
-    /// The byte at an offset is another one.
-    case differs(at: Int64)
-    /// The response has fewer bytes than were requested.
-    case missing
 }

@@ -28,15 +28,3 @@ package struct SampleRequest: Sendable, Hashable {
         return body[Int(start)..<Int(start) + length]
     }
 }
-
-/// What to do with the response to a ``SampleRequest``, decided from its head alone.
-package enum SampleHead: Sendable, Hashable {
-    /// Compare the body with the stored bytes.
-    case read
-    /// Discard the body: it does not have the requested bytes, or the server has another file.
-    case useless
-    /// Discard the body and repeat the request later.
-    case retry(Reason, afterSeconds: Int64? = nil)
-    /// Discard the body: the server requires credentials, or a URL that has not expired.
-    case refuse(Reason)
-}

@@ -51,6 +51,7 @@ extension Transfer {
             try file.synchronizeData()
         }
         bodies.isSpliced = nil
+        reused = receivedBytes
         access = .granted
         writer.grant()
         try await noteDestination()

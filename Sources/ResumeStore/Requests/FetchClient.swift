@@ -6,12 +6,9 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
     typealias Body = FetchBody<Parts>
 
     let transfer: Transfer
-    let policy: ResumePolicy
     let comparesDigest = false
     /// The response to the first request, if it was sent before.
     var first: Result<FetchResponse<Body>, any Error>?
-    /// How many bytes of the file were stored before.
-    var reused: Int64 = 0
     /// Whether all of them were received in one response of this fetch.
     var isOfOneAnswer = false
     /// The maximum number of bytes.
@@ -55,14 +52,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
 
     mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
         if verdict.usesBody { isOfOneAnswer = verdict.replaces }
-        if verdict.replaces { reused = 0 }
     }
-
-    mutating func discarded(because reason: Reason) { reused = 0 }
-
-    mutating func wentBack(to held: Int64) { reused = held }
-
-    mutating func gaveUp(_ bytes: Int64, because reason: Reason) { reused -= min(bytes, reused) }
 
     func refused(by head: HTTPResponse, _ body: Body?, because reason: Reason) async throws -> RequestOutcome {
         var error = DownloadError(.refused, reason, status: head.status.code)

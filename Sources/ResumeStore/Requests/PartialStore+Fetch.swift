@@ -39,27 +39,13 @@ extension PartialStore {
         onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
         sending send: (HTTPFields) async throws -> FetchResponse<Body>
     ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
-        var first: Result<FetchResponse<FetchBody<Body>>, any Error>?
-        let transfer: Transfer
-        if let store = self as? DownloadStore {
-            let caller = Caller(url: url, headerFields: headerFields, policy: policy)
-            var start = FetchStart<Body>(
-                store: store, caller: caller, queue: try TransferQueue(of: store), limit: Int64(limit),
-                onProgress: onProgress)
-            if let result = try await start.run(key, selection, send) { return result }
-            first = start.first
-            transfer = try await start.open(key, selection)
-        } else {
-            transfer = try await open(
-                url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
-        }
-        let client = FetchClient<Body>(
-            transfer: transfer, policy: policy, first: first, limit: Int64(limit), onProgress: onProgress)
-        return try await transfer.run(client, retries: retries, send) { transfer, reused in
-            let bytes = try await transfer.takeData(upTo: limit)
-            return FetchResult(
-                totalBytes: Int64(bytes.count), reusedBytes: reused, digest: policy.digest, bytes: bytes)
-        }
+        let caller = Caller(url: url, headerFields: headerFields, policy: policy)
+        var fetch = Fetch<Body>(
+            caller: caller, key: key, selection: selection, retries: retries, limit: limit, onProgress: onProgress)
+        if let store = self as? DownloadStore { return try await fetch.run(in: store, send) }
+        let transfer = try await open(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
+        return try await fetch.run(transfer, send)
     }
 }
 
@@ -80,54 +66,8 @@ extension DownloadStore {
     ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
         let destination = try Destination(checking: path)
         let caller = Caller(url: url, headerFields: headerFields, policy: policy, destination: destination)
-        var start = FetchStart<Body>(
-            store: self, caller: caller, queue: try TransferQueue(of: self), limit: .max, onProgress: onProgress)
-        if let result = try await start.run(key, selection, send) { return result }
-        let transfer = try await start.open(key, selection)
-        let client = FetchClient<Body>(
-            transfer: transfer, policy: policy, first: start.first, limit: .max, onProgress: onProgress)
-        return try await transfer.run(client, retries: retries, send) { transfer, reused in
-            let length = await transfer.partial.length
-            try await transfer.deliver(to: destination)
-            return FetchResult(totalBytes: length, reusedBytes: reused, digest: policy.digest)
-        }
-    }
-}
-
-extension Transfer {
-    /// Runs the request loop of a fetch, and closes the transfer if that fails.
-    fileprivate nonisolated func run<Body: AsyncSequence, Result>(
-        _ client: FetchClient<Body>, retries: RetryPolicy,
-        _ send: (HTTPFields) async throws -> FetchResponse<Body>,
-        finish: (_ transfer: Transfer, _ reused: Int64) async throws -> Result
-    ) async throws -> Result where Body.Element: Sequence<UInt8> {
-        var loop = RequestLoop(client, retries)
-        do {
-            loop.client.reused = await receivedBytes
-            while true {
-                try await loop.run { client, plan in
-                    if let first = client.first.take() { return try first.get() }
-                    // The caller's client sends no HEAD. If-Range serves the same purpose.
-                    return try await RequestOutcome.of { try await send(plan.conditional.fields).begun }
-                }
-                if try await insist(unless: loop.client.isOfOneAnswer) {
-                    loop.client.reused = 0
-                    loop.client.isOfOneAnswer = true
-                    continue
-                }
-                do {
-                    return try await finish(self, min(loop.client.reused, held))
-                } catch let error as StoreError where error.code == .heldBytesDiffer {
-                    try await loop.restart(because: .heldBytesDiffer(error))
-                }
-            }
-        } catch {
-            let resumeData = await resumeData
-            // The received bytes are recorded already. A failure here must not hide the first one.
-            try? await close()
-            guard var failure = error as? DownloadError else { throw error }
-            failure.resumeData = resumeData
-            throw failure
-        }
+        var fetch = Fetch<Body>(
+            caller: caller, key: key, selection: selection, retries: retries, limit: .max, onProgress: onProgress)
+        return try await fetch.run(in: self, send)
     }
 }

@@ -11,8 +11,6 @@ package protocol RequestClient {
 
     /// Receives the bytes.
     var transfer: Transfer { get }
-    /// The conditions for resuming.
-    var policy: ResumePolicy { get async }
     /// Whether the complete file is compared with the digest that the server sends.
     var comparesDigest: Bool { get }
 
@@ -29,12 +27,10 @@ package protocol RequestClient {
     /// Ends the request of a body that is not read.
     func cancel(_ body: Body)
 
-    /// Judges a response, and changes nothing yet.
-    ///
-    /// `url` is the address that sent it, if that is known.
-    func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict
+    /// The file that was delivered earlier; nil if there is none.
+    var deliveredRepresentation: Representation? { get }
 
-    /// Prepares the transfer for what follows a verdict.
+    /// Prepares the transfer for what follows a verdict, which has changed nothing yet.
     func follow(_ verdict: Verdict, of head: HTTPResponse) async throws
 
     /// Handles the verdict on a response; `held` is the state before it.
@@ -51,11 +47,11 @@ package protocol RequestClient {
     /// Called after the stored bytes were discarded.
     mutating func discarded(because reason: Reason)
 
-    /// Called when the download goes on with other stored bytes, of an older version; `held` is their number.
-    mutating func wentBack(to held: Int64)
+    /// Called when the download goes on with other stored bytes, of an older version.
+    mutating func wentBack()
 
     /// Called after some of the stored bytes were given up.
-    mutating func gaveUp(_ bytes: Int64, because reason: Reason)
+    mutating func gaveUp(because reason: Reason)
 
     /// Called before a delay and the next request.
     func retries(after delay: Duration, because failure: any Error)
@@ -79,15 +75,19 @@ package protocol RequestClient {
 extension RequestClient {
     package func cancel(_ body: Body) {}
 
-    package func judge(_ head: HTTPResponse, from url: DownloadURL?, to plan: Plan) async throws -> Verdict {
-        try await transfer.judge(head, to: plan, in: AnswerContext(sender: url))
-    }
+    package var deliveredRepresentation: Representation? { nil }
 
     package func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
         try await transfer.follow(verdict, of: head)
     }
 
     package mutating func renew(after head: HTTPResponse) async throws -> Bool { false }
+
+    package mutating func discarded(because reason: Reason) {}
+
+    package mutating func wentBack() {}
+
+    package mutating func gaveUp(because reason: Reason) {}
 
     package func retries(after delay: Duration, because failure: any Error) {}
 
@@ -113,7 +113,7 @@ package enum RequestOutcome: Error {
     /// The response is not usable. Request the whole representation.
     case askForWhole(Reason)
     /// Send the same request again later.
-    case retry(Reason, afterSeconds: Int64?, status: Int?)
+    case retry(Reason, afterSeconds: Int64? = nil, status: Int? = nil)
     /// The server serves other downloads instead. Wait until one of them ends.
     case crowded(Reason?)
     /// An origin that a redirect leads to asks to wait until a time.

@@ -18,65 +18,35 @@ extension RequestClient {
     }
 }
 
-extension SampleRequest {
-    /// Compares a response with other bytes.
-    ///
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - read: Returns the other bytes; nil if they need not be compared.
-    /// - Returns: What was found.
-    /// - Throws: The error of the closure.
-    package func compare(
-        _ response: FetchResponse<[UInt8]>, with read: (Range<Int64>) async throws -> [UInt8]?
-    ) async throws -> SampleComparison {
-        guard let sent = bytes(of: response.body, after: response.head) else { return .missing }
-        guard let other = try await read(range),
-            let offset = zip(other, sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset
-        else { return .same }
-        return .differs(at: range.lowerBound &+ Int64(offset))
-    }
-}
-
 /// Samples of stored bytes that are compared with the server's file, if nothing else proves that it is the same.
 extension RequestLoop {
-    /// What is compared, and with which representation.
-    private struct Comparison {
-        var ranges: [Range<Int64>]
-        var stored: Representation
-        var shift: Int64 = 0
-        /// Whether the server's file must be the stored representation.
-        var isProved = true
-    }
-
     /// Compares samples before a plan whose bytes nothing else proves.
     ///
     /// - Returns: Whether more is known now, so that another plan must be made.
     /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
     mutating func compareSamples(before plan: Plan, _ send: Send) async throws -> Bool {
-        let held = await client.transfer.partial
-        let policy = await client.policy
+        let held = await transfer.partial
         // What is passed on is compared by a hash instead.
-        guard !client.transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
-        var comparison = Comparison(ranges: [], stored: stored)
-        let isUnproved = await client.transfer.needsSamples
+        guard !transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
+        let course: SampleCourse
+        let isUnproved = await transfer.needsSamples
         // Bytes from another URL, or under a digest, not those of another program.
-        let isOwn = await !client.transfer.isAdopted && isUnproved
+        let isOwn = await !transfer.isAdopted && isUnproved
         if isUnproved {
-            comparison.ranges = await client.transfer.storedRanges
-            comparison.isProved = false
             guard let shift = held.sampleShift else { return try await giveUp(.samplesUnanswered) }
-            comparison.shift = shift
-        } else if case .range(let next) = plan, next.validator == nil, !policy.hasDigest, comparedLength != held.length
+            course = await samples(of: transfer.storedRanges, in: stored, isProved: false, shift: shift)
+        } else if case .range(let next) = plan, next.validator == nil, comparedLength != held.length,
+            await !transfer.policy.hasDigest
         {
             // The bytes after that are compared with the response to the plan's request.
             let first = next.first &- next.shift
             let end = next.start &- next.shift
-            comparison.ranges = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
-            comparison.shift = next.shift
+            let ranges = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
+            course = await samples(of: ranges, in: stored, shift: next.shift)
         } else {
             return false
         }
-        switch try await compare(comparison, of: held.length, send) {
+        switch try await compare(course, of: held.length, send) {
         case .agree:
             comparedLength = held.length
             return isUnproved
@@ -84,18 +54,19 @@ extension RequestLoop {
         case .unproved(let reason) where isOwn: return try await giveUp(reason)
         case .differ(let reason): throw RequestOutcome.discard(reason)
         case .unproved(let reason):
-            try await client.transfer.note(reason)
+            try await transfer.note(reason)
             throw RequestOutcome.askForWhole(reason)
         }
     }
 
     /// Gives up bytes that only another caller's digest proves, or requests the whole file beside the stored bytes.
     private mutating func giveUp(_ reason: Reason, for next: Reason? = nil) async throws -> Bool {
-        guard await client.transfer.isMarked else {
-            try await client.transfer.note(reason)
+        guard await transfer.isMarked else {
+            try await transfer.note(reason)
             throw RequestOutcome.askForWhole(next ?? reason)
         }
-        client.gaveUp(try await client.transfer.dropMarked(because: reason), because: reason)
+        try await transfer.dropMarked(because: reason)
+        client.gaveUp(because: reason)
         return true
     }
 
@@ -106,13 +77,12 @@ extension RequestLoop {
     package mutating func compareAll(_ send: Send) async throws -> SampleVerdict {
         while true {
             try Task.checkCancellation()
-            let held = await client.transfer.partial
+            let held = await transfer.partial
             guard let stored = held.representation, !held.isEmpty else { return .unproved(.notProved) }
-            let comparison = Comparison(
-                ranges: await client.transfer.storedRanges, stored: stored,
-                isProved: await !client.transfer.needsSamples)
+            let course = await samples(
+                of: transfer.storedRanges, in: stored, isProved: !transfer.needsSamples)
             do {
-                return try await compare(comparison, of: held.length, send)
+                return try await compare(course, of: held.length, send)
             } catch let outcome as RequestOutcome {
                 if case .askForWhole(let reason) = outcome { return .unproved(reason) }
                 try await follow(outcome, of: .whole(reason: nil))
@@ -120,67 +90,53 @@ extension RequestLoop {
         }
     }
 
-    /// Requests samples and compares them, until the course ends, and records what they prove.
-    private mutating func compare(
-        _ comparison: Comparison, of held: Int64, _ send: Send
-    ) async throws -> SampleVerdict {
-        var course: SampleCourse
-        if let samples, samples.held == held {
-            course = samples.course
-        } else {
-            let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
-            course = SampleCourse(
-                SampleGrid(over: comparison.ranges, seed: seed), of: comparison.stored, isProved: comparison.isProved,
-                policy: await client.policy, shift: comparison.shift)
-        }
-        samples = nil
-        while true {
-            switch course.next() {
-            case .end(let verdict):
-                if !comparison.isProved, case .agree(let count) = verdict {
-                    try await client.transfer.prove(
-                        as: course.representation ?? comparison.stored, agreedSamples: count,
-                        comparesDigest: client.comparesDigest)
-                }
-                return verdict
-            case .send(let request):
-                do {
-                    let response = try await client.answer(to: request, send)
-                    note(response.head, from: response.url?.origin)
-                    try await take(response, to: request, &course)
-                } catch {
-                    // What has been compared is not requested again.
-                    samples = (course, held)
-                    throw error
-                }
-            }
-        }
+    /// Chooses samples of ranges of a representation, which the server's file must be if that is proved.
+    private func samples(
+        of ranges: [Range<Int64>], in stored: Representation, isProved: Bool = true, shift: Int64 = 0
+    ) async -> SampleCourse {
+        let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
+        return SampleCourse(
+            SampleGrid(over: ranges, seed: seed), of: stored, isProved: isProved, policy: await transfer.policy,
+            shift: shift)
     }
 
-    private mutating func take(
-        _ response: FetchResponse<[UInt8]>, to request: SampleRequest, _ course: inout SampleCourse
-    ) async throws {
-        switch course.receive(response.head, to: request) {
-        case .useless: return
-        case .retry(let reason, let seconds):
-            throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
-        case .refuse(let reason): throw try await client.refused(by: response.head, nil, because: reason)
-        case .read: break
-        }
-        if case .ownEntry(let reason) = await client.transfer.examine(
-            response.head, from: response.url, trust: response.trust)
-        {
-            throw RequestOutcome.askForWhole(reason)
-        }
-        let transfer = client.transfer
-        let comparison = try await request.compare(response) { range in
+    /// Requests samples and compares them, until the course ends, and records what they prove.
+    private mutating func compare(
+        _ fresh: SampleCourse, of held: Int64, _ send: Send
+    ) async throws -> SampleVerdict {
+        // What was compared before a request failed is not requested again.
+        var course = if let samples, samples.held == held { samples.course } else { fresh }
+        defer { samples = course.next == nil ? nil : (course, held) }
+        while let request = course.next {
+            let response = try await client.answer(to: request, send)
+            note(response.head, from: response.url?.origin)
+            switch course.receive(response.head, to: request) {
+            case .append:
+                break
+            case .retry(let reason, let seconds):
+                throw RequestOutcome.retry(reason, afterSeconds: seconds, status: response.head.status.code)
+            case .refuse(let reason):
+                throw try await client.refused(by: response.head, nil, because: reason)
+            default:
+                continue
+            }
+            if case .ownEntry(let reason) = await transfer.examine(
+                response.head, from: response.url, trust: response.trust)
+            {
+                throw RequestOutcome.askForWhole(reason)
+            }
+            var stored: [UInt8]?
             do {
-                return try await transfer.sample(range)
+                stored = try await transfer.sample(request.range)
             } catch let error as StoreError where error.code == .heldBytesDiffer {
                 // These bytes are damaged on disk. They are requested again before the delivery.
-                return nil
             }
+            _ = course.compare(request, response.head, response.body, with: stored)
         }
-        course.compare(request, comparison)
+        if !fresh.isProved, case .agree(let count) = course.verdict {
+            try await transfer.prove(
+                as: course.representation, agreedSamples: count, comparesDigest: client.comparesDigest)
+        }
+        return course.verdict
     }
 }

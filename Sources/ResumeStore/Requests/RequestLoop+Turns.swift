@@ -9,7 +9,7 @@ extension RequestLoop {
     /// Waits until a request may be sent.
     mutating func takeTurn() async throws -> Turn {
         while true {
-            let origin = await client.transfer.origin
+            let origin = await transfer.origin
             if let turn = client.answered {
                 return (origin, origins.with(origin) { $0.join(again: turn) })
             }
@@ -22,7 +22,7 @@ extension RequestLoop {
                 client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))
                 let (clock, origins) = (clock, origins)
                 // Whoever has the place at the origin may wait for this room.
-                await client.transfer.leaveRoom()
+                await transfer.leaveRoom()
                 try await pausing(until: now) { try await clock.look { origins.with(origin) { $0.isOpen } } }
             }
         }
@@ -31,7 +31,7 @@ extension RequestLoop {
     /// Waits as long as an origin asks for, unless that is too long.
     mutating func wait(for origin: String, until time: Duration) async throws {
         let now = clock.now()
-        let url = await client.transfer.caller.url.redacted
+        let url = await transfer.caller.url.redacted
         let failure = ResponseFailure(.waitRequested(origin), afterSeconds: max((time - now).components.seconds, 1))
         if origins.with(origin, { $0.isClosed(at: now, beyond: longestWait) }) {
             origins.with(url) { $0.close(until: time) }
@@ -51,7 +51,7 @@ extension RequestLoop {
     /// Waits without a place among the running downloads, and without room for what is missing: whoever has the one may
     /// wait for the other.
     private mutating func pausing(until time: Duration, _ wait: () async throws -> Void) async throws {
-        let transfer = client.transfer
+        let transfer = transfer
         try await client.pausing {
             try await wait()
             // Not before: until then, a download that would fit alone waits for this room instead of being refused.
@@ -73,11 +73,11 @@ extension RequestLoop {
     mutating func giveWay(to turn: Turn?, because status: Int? = nil) async throws -> Bool {
         let isFinal = status == 403 || status == 416
         guard timesYielded < (isFinal ? 1 : 3), !isFinal || !client.renews else { return false }
-        let origin = if let turn { turn.origin } else { await client.transfer.origin }
+        let origin = if let turn { turn.origin } else { await transfer.origin }
         let latest = clock.now() + .seconds(30)
         var isCrowded: Bool?
         // The other downloads may wait for its room.
-        await client.transfer.leaveRoom()
+        await transfer.leaveRoom()
         try await clock.look {
             isCrowded = origins.with(origin) { $0.refuse(turn?.number) }
             return isCrowded != nil || clock.now() >= latest
@@ -90,7 +90,7 @@ extension RequestLoop {
     /// Continues at once or after a delay, or gives up.
     mutating func follow(_ outcome: RequestCourse.Outcome, because failure: any Error) async throws {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
-        let (origin, total) = await (client.transfer.origin, client.transfer.partial.totalLength)
+        let (origin, total) = await (transfer.origin, transfer.partial.totalLength)
         let now = clock.now()
         let moment = RetryBudget.Moment(
             now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
@@ -106,7 +106,7 @@ extension RequestLoop {
         if let asked = (failure as? ResponseFailure)?.afterSeconds {
             // Other downloads wait or end as well, instead of asking.
             let end = if case .wait(let delay) = action { now + delay } else { now + .seconds(asked) }
-            for place in [closing, await client.transfer.caller.url.redacted] {
+            for place in [closing, await transfer.caller.url.redacted] {
                 if let place { origins.with(place) { $0.close(until: end) } }
             }
         }

@@ -50,14 +50,17 @@ package struct RequestLoop<Client: RequestClient> {
         longestWait = limits.time
     }
 
+    /// Receives the bytes.
+    var transfer: Transfer { client.transfer }
+
     /// Sends requests until the transfer is complete.
     package mutating func run(_ send: Send) async throws {
-        if let size = await client.transfer.closedSize { course.ranges = RangeCourse(closed: size) }
-        while await !client.transfer.isComplete {
+        if let size = await transfer.closedSize { course.ranges = RangeCourse(closed: size) }
+        while await !transfer.isComplete {
             if client.answered == nil { try Task.checkCancellation() }
             let avoided = course.avoidsRange ?? (course.ranges.isPlain ? .rangeFailsRepeatedly : nil)
-            let length = course.ranges.size == nil ? nil : await client.transfer.partial.representation?.completeLength
-            let plan = await client.transfer.plan(avoidsRange: avoided).limited(by: &course.ranges, of: length)
+            let length = course.ranges.size == nil ? nil : await transfer.partial.representation?.completeLength
+            let plan = await transfer.plan(avoidsRange: avoided).limited(by: &course.ranges, of: length)
             let turn = try await takeTurn()
             let outcome: RequestOutcome
             closing = nil
@@ -90,11 +93,12 @@ package struct RequestLoop<Client: RequestClient> {
             return .crowded(Reason.status(of: head))
         }
         if let outcome = try await outcome(of: response, to: plan) { return outcome }
-        let held = await client.transfer.partial
+        let held = await transfer.partial
         furthest = max(furthest, held.length)
         let isConditional = plan.fields.contains(.ifRange)
-        if try await client.transfer.goesBack(after: head) { return .wentBack }
-        var verdict = try await client.judge(head, from: response.url, to: plan)
+        if try await transfer.goesBack(after: head) { return .wentBack }
+        var verdict = try await transfer.judge(
+            head, to: plan, in: AnswerContext(sender: response.url, delivered: client.deliveredRepresentation))
         if head.status == .ok, !held.isEmpty, case .append(let use) = verdict, use.bodyStart == 0,
             course.ranges.closeBody(prefix: use.offset, isConditional: isConditional)
         {
@@ -156,18 +160,18 @@ package struct RequestLoop<Client: RequestClient> {
     private mutating func outcome(
         of response: FetchResponse<Client.Body>, to plan: Plan
     ) async throws -> RequestOutcome? {
-        let held = await client.transfer.partial
-        let verdict = await client.transfer.examine(
+        let held = await transfer.partial
+        let verdict = await transfer.examine(
             response.head, from: response.url, trust: response.trust,
-            isConfirmed: comparedLength != nil && comparedLength == held.length)
+            isConfirmed: comparedLength == held.length)
         switch verdict.step(after: response.head, to: plan) {
         case .judge: return nil
         case .omitCondition: return .askAgain
         case .compareSamples(let reason):
-            try await client.transfer.note(reason)
+            try await transfer.note(reason)
             return .askAgain
         case .requestWhole(let reason):
-            try await client.transfer.note(reason)
+            try await transfer.note(reason)
             return .askForWhole(reason)
         }
     }
@@ -178,7 +182,7 @@ package struct RequestLoop<Client: RequestClient> {
     ) async throws {
         if case .range = plan, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields) {
             course.ranges.sent(last - first + 1)
-            try await client.transfer.noteClosed(course.ranges.acceptedSize)
+            try await transfer.noteClosed(course.ranges.acceptedSize)
         } else if received == 0 {
             course.ranges.endedInPrefix(isConditional: isConditional)
         }
@@ -188,8 +192,8 @@ package struct RequestLoop<Client: RequestClient> {
     mutating func follow(_ outcome: RequestOutcome, of plan: Plan, in turn: Turn? = nil) async throws {
         switch outcome {
         case .body(let received, let failure):
-            if await client.transfer.isComplete {
-                let origin = await client.transfer.origin
+            if await transfer.isComplete {
+                let origin = await transfer.origin
                 return origins.with(origin) { if received > 0 { $0.works = true } }
             }
             if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn) {
@@ -198,12 +202,12 @@ package struct RequestLoop<Client: RequestClient> {
             try await follow(
                 .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
         case .crowded(let reason):
-            let origin = await client.transfer.origin
+            let origin = await transfer.origin
             client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin, reason)))
         case .askForWhole(let reason):
             let wasPlain = course.ranges.isPlain
             try await follow(.askForWhole(reason), because: ResponseFailure(reason))
-            let held = await client.transfer.partial.length
+            let held = await transfer.partial.length
             if course.ranges.isPlain, !wasPlain, held > RangeCourse.largestUnsaid {
                 client.retries(after: .zero, because: ResponseFailure(.fetchedAgain(held)))
             }
@@ -214,13 +218,13 @@ package struct RequestLoop<Client: RequestClient> {
                 because: ResponseFailure(reason, status: status, afterSeconds: seconds))
         case .discard(let reason):
             // First, so that no later transfer uses these bytes if this was the last attempt.
-            try await client.transfer.startBeside(because: reason)
+            try await transfer.startBeside(because: reason)
             try await restart(because: reason)
             client.discarded(because: reason)
         case .closed(let origin, let time): try await wait(for: origin, until: time)
         case .wentBack:
             try await restart(because: .olderVersion)
-            client.wentBack(to: await client.transfer.receivedBytes)
+            client.wentBack()
         case .askAgain: try await follow(.unused, because: ResponseFailure(.endedEarly))
         }
     }

@@ -33,9 +33,7 @@ extension Transfer {
     }
 
     /// Removes the bytes that only another caller's digest proves, and keeps those before them.
-    ///
-    /// - Returns: The number of removed bytes.
-    package func dropMarked(because reason: Reason) async throws -> Int64 {
+    package func dropMarked(because reason: Reason) async throws {
         try? await writer.finish()
         let before = receivedBytes
         let lost = entry.chunks.filter { $0.mark != nil }.heldBytes
@@ -43,7 +41,7 @@ extension Transfer {
             chunks.filter { $0.mark != nil }.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: blob, givesUp: true)
-        return before - receivedBytes
+        reused -= min(before - receivedBytes, reused)
     }
 
     /// Records that all bytes have the digest that the caller names, so that readers may have them.

@@ -104,7 +104,7 @@ extension Transfer {
             try await discard(reason: reason)
         }
         try await setSightings(Sightings(of: fresh, on: context.day, after: entry.sightings))
-        throw RequestOutcome.retry(reason, afterSeconds: nil, status: 200)
+        throw RequestOutcome.retry(reason, status: 200)
     }
 
     /// Gives up a body that goes on behind the known length of the file, as one without a length can.
@@ -113,7 +113,7 @@ extension Transfer {
         let contradiction = Contradiction.tag(from: end, to: end.addingSaturating(body.surplus))
         let reason = contradiction.reason(in: AnswerContext(url: caller.url))
         try await rewind(to: body.compareUntil, reason: reason)
-        throw RequestOutcome.retry(reason, afterSeconds: nil, status: 200)
+        throw RequestOutcome.retry(reason, status: 200)
     }
 
     /// Continues with older bytes of the same request, if there are any of a representation.
@@ -147,6 +147,7 @@ extension Transfer {
         // Before readers are woken: the next response is examined. It may be of another resource, or a digest was refused.
         writer.withhold()
         begin(with: recovered.blob, unread: recovered.unread)
+        reused = receivedBytes
         return true
     }
 }

@@ -9,14 +9,13 @@ extension Transfer {
         case memory(MemoryStore)
 
         var disk: DownloadStore? { if case .disk(let store) = self { store } else { nil } }
-        var memory: MemoryStore? { if case .memory(let store) = self { store } else { nil } }
     }
 
     /// The store, if it is on disk.
     package nonisolated var disk: DownloadStore? { home.disk }
 
     /// The store, if it is in memory.
-    nonisolated var memory: MemoryStore? { home.memory }
+    nonisolated var memory: MemoryStore? { if case .memory(let store) = home { store } else { nil } }
 
     /// Whether nothing is kept after the process.
     package nonisolated var isInMemory: Bool { memory != nil }

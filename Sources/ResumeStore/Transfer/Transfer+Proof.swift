@@ -37,12 +37,13 @@ extension Transfer {
         try? await writer.finish()
         try checkpoint()
         let isShared = ((try? file?.status().links) ?? 2) != 1
-        let lost = damaged.heldBytes
+        let (lost, before) = (damaged.heldBytes, receivedBytes)
         // A file that also has a name outside the store must not be written to, so the download restarts in a new one.
         try await reduce(.damaged, .blockDamaged(first.range), lost: lost) { chunks in
             isShared ? [] : damaged.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: isShared ? nil : blob)
+        reused -= min(before - receivedBytes, reused)
         // Not before the damage is removed: if that fails, the next delivery finds it again.
         heldCheck = nil
         writer.changeReading { $0.confirm(givesUp: true) }

@@ -125,6 +125,7 @@ extension Transfer {
         if self.blob !== blob {
             heldCheck = HeldCheck(of: blob, blocks: unread)
             memory?.giveUp(entry.key)
+            reused = 0
         }
         self.blob = blob
         let before = storedRanges

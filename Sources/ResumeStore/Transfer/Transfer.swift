@@ -31,6 +31,8 @@ public actor Transfer {
     /// Verifies bytes that were stored before; nil if that is finished or there were none.
     var heldCheck: HeldCheck?
     var bodies = BodyCount()
+    /// How many of the stored bytes an earlier transfer, or another program, has received.
+    package internal(set) var reused: Int64
     /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
     package internal(set) var damage: Reason?
     /// The plan of the request whose response is expected, if a program issues each request itself.
@@ -52,6 +54,7 @@ public actor Transfer {
         self.caller = caller
         self.access = access
         damage = stored.damage
+        reused = stored.entry.receivedBytes
         heldCheck = HeldCheck(of: stored.blob, blocks: stored.unread)
         key = stored.entry.name
         self.home = home
