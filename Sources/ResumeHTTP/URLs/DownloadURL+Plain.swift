@@ -15,35 +15,21 @@ extension DownloadURL {
         guard (1...63).contains(name.count), label < end else { return nil }
         // An address must have its usual form.
         guard !bytes[label].isDigit || Self.address(host) == host else { return nil }
-        let defaultPort = isSecure ? 443 : 80
-        var port = defaultPort
+        var port: Int?
         if end < bytes.count, bytes[end] == .colon {
-            var number = 0
-            end += 1
-            // A zero before the port is removed, as is the default port.
-            guard end < bytes.count, bytes[end] != 0x30 else { return nil }
-            while end < bytes.count, bytes[end].isDigit, number < 65536 {
-                number = number * 10 + Int(bytes[end] - 0x30)
-                end += 1
-            }
-            guard (1..<65536).contains(number), number != defaultPort else { return nil }
+            let digits = bytes[(end + 1)...].prefix(while: \.isDigit)
+            let number = Int(String(decoding: digits, as: UTF8.self)) ?? 0
+            // A zero before the port is removed.
+            guard digits.first != 0x30, (1..<65536).contains(number) else { return nil }
             port = number
+            end = digits.endIndex
         }
         guard end < bytes.count, bytes[end] == .slash else { return nil }
         let path = bytes[end...]
         for index in path.indices {
-            guard isOfPath(bytes[index]) else { return nil }
-            if bytes[index] == .dot, bytes[index - 1] == .slash { return nil }
+            guard isOfPath(bytes[index]), bytes[index] != .dot || bytes[index - 1] != .slash else { return nil }
         }
-        scheme = isSecure ? "https" : "http"
-        self.host = host
-        self.port = port
-        authority = String(decoding: bytes[start..<end], as: UTF8.self)
-        userInfo = nil
-        requestTarget = String(decoding: path, as: UTF8.self)
-        isPlainPath = Self.hasNoToken(path)
-        origin = String(decoding: bytes[..<end], as: UTF8.self)
-        absoluteString = text
+        self.init(isSecure ? "https" : "http", host, port, String(decoding: path, as: UTF8.self))
     }
 }
 
