@@ -102,7 +102,8 @@ final class CurlHandle {
         for option in [CURLOPT_NOSIGNAL, CURLOPT_QUICK_EXIT, CURLOPT_PATH_AS_IS, CURLOPT_CERTINFO] { set(option, 1) }
         unsafe set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(text))
         set(CURLOPT_BUFFERSIZE, PartPool.size)
-        set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: Int64(settings.connectTime / .milliseconds(1))))
+        let timeout = min(max(settings.connectTimeout, .milliseconds(1)), .seconds(86_400))
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: Int64(timeout / .milliseconds(1))))
         // Always set, since libcurl would read variables of the environment.
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_PROXY, "")

@@ -120,20 +120,17 @@ public final class CurlTransport: Transport {
 /// libcurl's own limit is not used: requests that wait for one host keep those for others from starting there.
 final class ExchangeQueue: Sendable {
     private struct State {
-        /// How many exchanges with an origin each thread performs.
-        var running: [String: [Int]] = [:]
-        /// How many exchanges each thread performs.
-        var totals: [Int]
+        /// How many exchanges with each origin the threads perform.
+        var running: [[String: Int]]
         var waiting: [Exchange] = []
         var isClosed = false
 
-        func running(with origin: String) -> [Int] { running[origin] ?? Array(repeating: 0, count: totals.count) }
+        /// Returns how many exchanges a thread performs.
+        func load(of thread: NetworkThread) -> Int { running[thread.number].values.reduce(0, +) }
 
         mutating func add(_ change: Int, with origin: String, on thread: NetworkThread) {
-            var counts = running.removeValue(forKey: origin) ?? running(with: origin)
-            counts[thread.number] += change
-            totals[thread.number] += change
-            if counts.contains(where: { $0 > 0 }) { running[origin] = counts }
+            let count = (running[thread.number][origin] ?? 0) + change
+            running[thread.number][origin] = count > 0 ? count : nil
         }
     }
 
@@ -147,7 +144,7 @@ final class ExchangeQueue: Sendable {
         let count = min(max(configuration.threads, 1), most, 256)
         let pool = PartPool()
         threads = (0..<count).map { NetworkThread(configuration, pool, number: $0) }
-        state = Mutex(State(totals: Array(repeating: 0, count: count)))
+        state = Mutex(State(running: Array(repeating: [:], count: count)))
     }
 
     /// Starts an exchange, as soon as there is room.
@@ -179,15 +176,12 @@ final class ExchangeQueue: Sendable {
     private func next(with origin: String) -> (Exchange, NetworkThread)? {
         state.withLock { state in
             guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }) else { return nil }
-            let running = state.running(with: origin)
-            var best: NetworkThread?
-            for thread in threads {
+            let free = threads.filter { thread in
                 // Each thread has its share, since its connections stay open.
                 let share = (most + threads.count - 1 - thread.number) / threads.count
-                let least = best.map { state.totals[$0.number] } ?? .max
-                if running[thread.number] < share, state.totals[thread.number] < least { best = thread }
+                return state.running[thread.number][origin] ?? 0 < share
             }
-            guard let best else { return nil }
+            guard let best = free.min(by: { state.load(of: $0) < state.load(of: $1) }) else { return nil }
             state.add(1, with: origin, on: best)
             return (state.waiting.remove(at: place), best)
         }
@@ -205,9 +199,4 @@ final class ExchangeQueue: Sendable {
         for exchange in waiting { exchange.end(with: .isShutDown) }
         return threads
     }
-}
-
-extension CurlTransport.Configuration {
-    /// The connect timeout, limited to valid values.
-    var connectTime: Duration { min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) }
 }

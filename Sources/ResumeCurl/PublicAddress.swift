@@ -1,33 +1,28 @@
 internal import CResumeCurl
 import ResumeFiles
+import ResumeHTTP
 
 /// Decides which addresses belong to the public Internet.
 ///
 /// Programs that fetch URLs from untrusted users must not let them access the program's own machine and network
 /// (server-side request forgery).
 package enum PublicAddress {
+    /// The networks that are reserved for special purposes.
+    private static let special = WordTable.words("special-networks")
+
     /// Implements ``CurlTransport/isPublicAddress(_:)``.
     package static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
-        if bytes.count == 4 { return isPublic4(bytes) }
         // IPv4 addresses in IPv6 form: mapped, translated by NAT64, or after the prefix of 6to4.
-        if isIn("::ffff:0:0/96 64:ff9b::/96", bytes) { return isPublic4(Array(bytes.suffix(4))) }
-        if isIn("2002::/16", bytes) { return isPublic4(Array(bytes[2..<6])) }
-        // Global unicast, without documentation and protocols.
-        return isIn("2000::/3", bytes) && !isIn("2001:db8::/32 2001::/23 3fff::/20", bytes)
+        if contains("::ffff:0:0/96", bytes) || contains("64:ff9b::/96", bytes) { return isPublic(bytes.suffix(4)) }
+        return isPublic(contains("2002::/16", bytes) ? bytes[2..<6] : bytes[...])
     }
 
-    private static func isPublic4(_ bytes: [UInt8]) -> Bool {
-        !isIn(
-            """
-            0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 \
-            192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3
-            """, bytes)
-    }
-
-    /// Whether an address lies in one of some networks, which have the same version.
-    private static func isIn(_ networks: String, _ address: [UInt8]) -> Bool {
-        networks.split(separator: " ").contains { contains(String($0), address) }
+    private static func isPublic(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let address = Array(bytes)
+        // Global unicast.
+        let isGlobal = address.count == 4 || contains("2000::/3", address)
+        return isGlobal && !special.contains { contains($0, address) }
     }
 
     /// Whether a network, such as `10.0.0.0/8`, or an address contains an address.

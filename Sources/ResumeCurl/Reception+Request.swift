@@ -122,12 +122,7 @@ extension HTTPField {
     fileprivate func isIdentical(to other: HTTPField) -> Bool {
         guard name.rawName == other.name.rawName else { return false }
         return unsafe withUnsafeBytesOfValue { mine in
-            unsafe other.withUnsafeBytesOfValue { others in
-                guard let start = mine.baseAddress, let other = others.baseAddress else {
-                    return mine.isEmpty && others.isEmpty
-                }
-                return unsafe mine.count == others.count && memcmp(start, other, mine.count) == 0
-            }
+            unsafe other.withUnsafeBytesOfValue { others in unsafe mine.elementsEqual(others) }
         }
     }
 }

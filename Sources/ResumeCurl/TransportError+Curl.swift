@@ -89,8 +89,9 @@ extension TransportError {
         return number
     }
 
-    /// What is wrong with certificates, by the numbers of X509_V_ERR in OpenSSL.
-    private static let certificateProblems = WordTable(PackageResources.certificate_problems_txt)
+    /// What is wrong with certificates, by the numbers of X509_V_ERR in OpenSSL; and with handshakes, after `tls-`, by the
+    /// reasons of its library SSL, which are 1000 and the number of the alert for those that the server sent.
+    private static let problems = WordTable(PackageResources.certificate_problems_txt)
 
     /// Says why a certificate is not trusted.
     private static func distrust(_ result: CURLcode, _ number: Int, of reception: Reception) -> String {
@@ -98,28 +99,17 @@ extension TransportError {
             let file = reception.settings.trustedCertificates.map { Printable.escaped($0) }
             return "\(file ?? "the file that libcurl expects") holds no trusted certificate"
         }
-        let problem = certificateProblems["\(number)"].map { ": \($0)" } ?? " (OpenSSL's reason \(number))"
+        let problem = problems["\(number)"].map { ": \($0)" } ?? " (OpenSSL's reason \(number))"
         return "the certificate of \(reception.exchange.authority) is not trusted\(problem)"
     }
 
     /// Says why a handshake failed, by the reason in OpenSSL's error.
     private static func handshake(_ authority: String, _ reason: Int?) -> TransportError {
-        switch reason {
-        // wrong version number, http request, packet length too long.
-        case 267, 156, 155, 198: TransportError(.tls, "\(authority) does not use TLS")
-        // The alert handshake_failure, and no shared cipher.
-        case 1040, 193, 181:
-            TransportError(
-                .tls,
-                "\(authority) and this client have no cipher in common, or the server requires a certificate of the client"
-            )
-        case 1070, 258, 191: TransportError(.tls, "\(authority) has no version of TLS that this client accepts")
-        case let number? where refusalsOfClient.contains(number):
-            TransportError(.tls, "\(authority) requires another certificate of this client")
-        case 394, 396, 398, 399: TransportError(.tls, "a key or a signature of \(authority) is too weak")
         // The alert internal_error: the server is restarting or overloaded.
-        case nil, 294, 1080: TransportError(.connectionClosed, "the TLS handshake with \(authority) was cut")
-        case let number?: TransportError(.tls, "the TLS connection to \(authority) failed (OpenSSL's reason \(number))")
+        guard let reason, ![294, 1080].contains(reason) else {
+            return TransportError(.connectionClosed, "the TLS handshake with \(authority) was cut")
         }
+        let problem = problems["tls-\(reason)"] ?? "the TLS connection to % failed (OpenSSL's reason \(reason))"
+        return TransportError(.tls, problem.replacing("%", with: authority))
     }
 }

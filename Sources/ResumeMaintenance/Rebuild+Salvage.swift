@@ -9,10 +9,11 @@ struct Salvaged {
     /// The keys of entries without any other readable content.
     var unread: Set<String> = []
     var events: [Event] = []
-    var queues: [Rebuild.SavedQueue] = []
+    /// The requests of queues; a queue without any is created again when it is opened.
+    var requests: [(queue: String, request: Job)] = []
     var delivered: [DeliveryRecord] = []
 
-    var isEmpty: Bool { entries.isEmpty && unread.isEmpty && queues.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && unread.isEmpty && requests.isEmpty }
 
     /// The number of entries with recorded checksums.
     var provable: Int { entries.count { !$0.blocks.isEmpty } }
@@ -21,7 +22,6 @@ struct Salvaged {
 /// Reading a damaged database, and checking what was read against the checksums.
 extension Rebuild {
     typealias Saved = (entry: Entry, blocks: [Block])
-    typealias SavedQueue = (name: String, requests: [Job])
 
     /// Opens a database in the store's folder; nil if it is missing or too damaged to be opened.
     ///
@@ -81,11 +81,9 @@ extension Rebuild {
         salvaged.events = try readable { try connection.events(key: nil) } ?? []
         let delivered = try readable { try connection.delivered(after: .min, since: .min, limit: .max) }
         salvaged.delivered = delivered?.compactMap(\.record) ?? []
-        let queues = try readable { try connection.queues() } ?? []
-        for queue in queues {
+        for queue in try readable({ try connection.queues() }) ?? [] {
             let requests = try readable { try connection.salvaged(of: queue.id) } ?? []
-            // A queue without requests is created again when it is opened.
-            if !requests.isEmpty { salvaged.queues.append((queue.name, requests)) }
+            salvaged.requests += requests.map { (queue.name, $0) }
         }
         return salvaged
     }

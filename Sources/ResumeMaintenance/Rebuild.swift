@@ -90,7 +90,8 @@ struct Rebuild {
     /// - Throws: `StoreError`: `newerStore`; `notAStore` for a readable database that belongs to another program.
     private func isWhole() throws -> Bool {
         do {
-            guard try hasKnownFormat(), let connection = try opened() else { return false }
+            guard let connection = try opened() else { return false }
+            try folder.requireKnownFormat(of: connection)
             let version = try Schema.verifiedVersion(connection, at: folder.path)
             guard version > 0, try connection.hasNumbersLeft() else { return false }
             // Rows of an older version are checked after the migration.
@@ -116,15 +117,6 @@ struct Rebuild {
         return try (1...Schema.version).contains { try texts.sharesTable(with: .expected(at: $0)) }
     }
 
-    /// Whether the header has a format version that SQLite can write: a rollback journal (1) or a write-ahead log (2).
-    ///
-    /// SQLite opens databases with a higher version as read-only.
-    private func hasKnownFormat() throws -> Bool {
-        guard try folder.root.status(of: StoreFolder.databaseName) != nil else { return true }
-        let file = try OpenFile(StoreFolder.databaseName, in: folder.root.file, flags: O_RDONLY)
-        return try file.bytes(2, at: 18).allSatisfy { $0 <= 2 }
-    }
-
     /// Creates a database of the current schema, and closes it when it has been filled.
     func createDatabase(_ name: String, filling fill: (borrowing Connection) throws -> Void) throws {
         try removeDatabase(name)
@@ -143,9 +135,8 @@ struct Rebuild {
                     try connection.renewDelivery(of: file, at: record.path, from: record.url)
                 }
             }
-            for queue in salvaged.queues {
-                let id = try connection.queue(named: queue.name)
-                for request in queue.requests { try connection.restore(request, in: id) }
+            for (queue, request) in salvaged.requests {
+                try connection.restore(request, in: connection.queue(named: queue))
             }
             for (number, saved) in zip(Int64(1)..., entries) {
                 // New numbers, since manipulated ones could leave none for other entries.

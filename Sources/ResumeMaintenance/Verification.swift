@@ -69,10 +69,16 @@ extension DownloadStore {
     package func verify(
         keys: Set<String>? = nil, readsBytes: Bool = true, repairing: Bool = false, onFinding: (Finding) -> Void
     ) async throws {
+        var page: [Entry] = []
+        func checkPage() async throws {
+            try await check(page, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+            page = []
+        }
         if let keys {
             for key in keys.sorted() {
                 guard let entry = try await entry(for: key) else { continue }
-                try await check([entry], readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+                page = [entry]
+                try await checkPage()
             }
             return
         }
@@ -87,16 +93,11 @@ extension DownloadStore {
         }
         // Repairs the sums first, since rows cannot be removed while sums overflow.
         let totals = repairing ? try await totalsFindings(repairing: true) : []
-        var page: [Entry] = []
         for try await entry in entries(matching: EntryQuery(order: .creation)) {
             page.append(entry)
-            guard page.count == 64 || page.sum(\.receivedBytes) > 256 << 20 else {
-                continue
-            }
-            try await check(page, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
-            page = []
+            if page.count == 64 || page.sum(\.receivedBytes) > 256 << 20 { try await checkPage() }
         }
-        try await check(page, readsBytes: readsBytes, repairing: repairing).forEach(onFinding)
+        try await checkPage()
         try await lastingOrphans(removing: repairing) { orphan in
             onFinding(
                 Finding(

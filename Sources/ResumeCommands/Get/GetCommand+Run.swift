@@ -94,7 +94,7 @@ extension GetCommand {
                     let say = reporter?.mention ?? context.say
                     configuration.onCollection = { report, _ in Rendering.losses(in: report).forEach(say) }
                     configuration.onWaitForSpace = { key in
-                        let reason = Reason("store-limit", "waiting for room within the limit (--store-max-size)")
+                        let reason = Reason("store-limit")
                         reporter?.waits(for: reason, of: DownloadURL.shownKey(key))
                         reporter?.note("\(Redaction.key(key)): \(reason.text)")
                     }

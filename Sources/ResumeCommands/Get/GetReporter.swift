@@ -170,7 +170,7 @@ final class GetReporter: Sendable {
     /// Says that a download waits since its origin asked to wait, or refused connections.
     func waits(for request: DownloadRequest, in origins: OriginPaces) {
         let delay = origins.with(request.url.origin) { $0.opensAt } - StoreClock.awake.now()
-        let reason = Reason("origin", "waiting until \(request.url.host) can be asked again")
+        let reason = Reason("origin", with: request.url.host)
         waits(for: reason, of: request.url.redacted, delay > .zero ? delay : nil)
     }
 

@@ -22,7 +22,7 @@ extension Reason {
     /// The reason as members of an object.
     var members: JSONObject { ["reason": code.rawValue, "message": text] }
 
-    static let sameResource = Reason("another-download", "waiting for another download of the same resource")
+    static let sameResource = Reason("another-download")
 
     /// Returns the event of a wait for this reason, which ends after a time if that is known.
     func waiting(_ url: String?, _ seconds: Int64?) -> JSONObject {

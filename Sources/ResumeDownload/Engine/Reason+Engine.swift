@@ -4,9 +4,7 @@ import Synchronization
 
 extension Reason {
     static func renewedToHTTP(_ url: DownloadURL) -> Reason {
-        Reason(
-            "renewed-to-http",
-            "the renewed URL at \(url.host) uses http, and the download uses https; renew it with an https URL")
+        Reason("renewed-to-http", with: url.host)
     }
 
     /// Makes the reason for which a request, a body or a download ended with an error.
@@ -52,9 +50,7 @@ extension Reason {
     /// The output of the download could not be written.
     package static let outputClosed = Reason("output-closed")
 
-    static func evicted(_ bytes: Int64) -> Reason {
-        Reason("evicted", "the store removed the \(bytes) bytes received before the pause to stay within its limits")
-    }
+    static func evicted(_ bytes: Int64) -> Reason { Reason("evicted", with: bytes) }
 
     /// More bytes than allowed were received, and it is unknown how many follow.
     static func tooLarge(receiving received: Int64?, limit: Int64) -> Reason {
@@ -65,12 +61,10 @@ extension Reason {
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
-        Reason("too-large", "the download has \(length) bytes, which exceeds the limit of \(limit) bytes")
+        Reason("too-large", with: length, limit)
     }
 
-    static func notPermitted(_ url: DownloadURL) -> Reason {
-        Reason("not-permitted", "requests to \(url) are not permitted")
-    }
+    static func notPermitted(_ url: DownloadURL) -> Reason { Reason("not-permitted", with: url) }
 
     static func forbidden(_ refusal: Reason) -> Reason {
         Reason(
@@ -95,21 +89,15 @@ extension Reason {
     }
 
     static func certificateChanged(_ error: TransportError) -> Reason {
-        Reason(
-            "certificate-changed",
-            "\(Printable.escaped(error.message)), and this server had a trusted one before; does the network want a login? "
-                + "What you have is kept", [.isKept])
+        Reason("certificate-changed", [.isKept], with: Printable.escaped(error.message))
     }
 
     static func rangeAnswerInvalid(_ error: TransportError) -> Reason {
-        let problem = Printable.escaped(error.message)
-        return Reason(
-            "range-answer-invalid",
-            "the response to a range request is invalid, so the whole file is requested (\(problem))")
+        Reason("range-answer-invalid", with: Printable.escaped(error.message))
     }
 
     static func redirect(_ problem: Redirection.Problem, from host: String) -> Reason {
-        Reason("redirect", "a redirect from \(host) was not followed: \(problem.description)")
+        Reason("redirect", with: host, problem)
     }
 }
 

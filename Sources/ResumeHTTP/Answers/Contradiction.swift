@@ -59,21 +59,9 @@ package enum Contradiction: Sendable, Hashable {
         let host = context.sender?.host ?? context.url?.host ?? "the server"
         let isFirst = context.home == nil && context.replaced == nil && context.delivered == nil
         return switch self {
-        case .page:
-            Reason(
-                "portal-suspected",
-                "\(host) answered with a page instead of the file; does the network want a login? "
-                    + (isFirst ? "" : "What you have is kept; ") + "--restart takes the page")
-        case .tag(let old, let new):
-            Reason(
-                "tag-contradiction",
-                "\(host) sent the ETag of the stored file with \(new) bytes instead of \(old); "
-                    + "the stored data is kept until the answers agree; --restart takes the new file")
-        case .shrunk(let old, let new):
-            Reason(
-                "file-shrunk",
-                "\(host) sent \(new) bytes, without proof of a new version, in place of a file of \(old) bytes; "
-                    + "the stored data is kept; --restart takes the new file")
+        case .page: Reason("portal-suspected", with: host, isFirst ? "" : "What you have is kept; ")
+        case .tag(let old, let new): Reason("tag-contradiction", with: host, new, old)
+        case .shrunk(let old, let new): Reason("file-shrunk", with: host, new, old)
         }
     }
 }

@@ -13,9 +13,7 @@ extension Reason {
     }
 
     /// The server asked an earlier download to wait.
-    package static func waitRequested(_ origin: String) -> Reason {
-        Reason("wait-requested", "\(origin) has asked earlier requests to wait")
-    }
+    package static func waitRequested(_ origin: String) -> Reason { Reason("wait-requested", with: origin) }
 
     /// The server refused a request while it served others.
     package static func noFurtherConnection(_ origin: String, _ reason: Reason? = nil) -> Reason {

@@ -16,37 +16,25 @@ package struct EntityTag: Sendable, Hashable {
     package var isStrong: Bool { isQuoted && !isWeak }
 
     /// The field value as received, including quotes and `W/`.
-    ///
-    /// Each scalar is one byte (ISO 8859-1), so that a tag with bytes outside ASCII is sent back unchanged.
-    package let rawValue: String
+    package let bytes: [UInt8]
 
     /// Parses the bytes of a field value without surrounding white space.
     ///
     /// - Returns: nil if it does not match the grammar of entity tags, or is longer than ``maximumLength``.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maximumLength else { return nil }
-        let bytes = Array(bytes)
-        var opaque = bytes[...]
-        isWeak = opaque.starts(with: "W/".utf8)
-        if isWeak { opaque = opaque.dropFirst(2) }
+        self.bytes = Array(bytes)
+        isWeak = bytes.starts(with: "W/".utf8)
+        let tag = self.bytes.dropFirst(isWeak ? 2 : 0)
         let quote = UInt8(ascii: "\"")
-        isQuoted = opaque.count >= 2 && opaque.first == quote && opaque.last == quote
-        if isQuoted {
-            opaque = opaque.dropFirst().dropLast()
-        } else if opaque.isEmpty || opaque == [0x2A] || opaque.contains(UInt8(ascii: ",")) {
-            return nil
-        }
+        isQuoted = tag.count >= 2 && tag.first == quote && tag.last == quote
+        if !isQuoted, tag.isEmpty || tag == [0x2A] || tag.contains(UInt8(ascii: ",")) { return nil }
         // etagc: any visible byte except the quote, and obs-text.
         let isTag = opaque.allSatisfy { byte in
             byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
         }
         // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
-        let isASCII = bytes.allSatisfy { $0 < 0x80 }
-        guard isTag, isASCII || !opaque.contains([0xEF, 0xBF, 0xBD]) else { return nil }
-        rawValue =
-            isASCII
-            ? String(decoding: bytes, as: UTF8.self)
-            : String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        guard isTag, bytes.allSatisfy({ $0 < 0x80 }) || !opaque.contains([0xEF, 0xBF, 0xBD]) else { return nil }
     }
 
     /// Parses a stored ``rawValue``.
@@ -58,21 +46,19 @@ package struct EntityTag: Sendable, Hashable {
         self.init(bytes)
     }
 
-    /// The bytes to send.
-    package var bytes: [UInt8] {
-        if rawValue.utf8.allSatisfy({ $0 < 0x80 }) { return Array(rawValue.utf8) }
-        return rawValue.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-    }
+    /// The text for the store, in which each scalar is one byte (ISO 8859-1).
+    package var rawValue: String { String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })) }
 
     /// Whether it is the same tag in another form: weak, without quotation marks, or with a suffix such as `-gzip`.
     func resembles(_ other: EntityTag) -> Bool {
         let mine = opaque
         let others = other.opaque
-        return mine == others || !mine.isEmpty && !others.isEmpty && (mine.hasPrefix(others) || others.hasPrefix(mine))
+        if mine.isEmpty || others.isEmpty { return mine == others }
+        return mine.starts(with: others) || others.starts(with: mine)
     }
 
-    private var opaque: Substring {
-        let tag = isWeak ? rawValue.dropFirst(2) : rawValue[...]
+    private var opaque: ArraySlice<UInt8> {
+        let tag = bytes.dropFirst(isWeak ? 2 : 0)
         return isQuoted ? tag.dropFirst().dropLast() : tag
     }
 }

@@ -65,10 +65,7 @@ extension ResourceVerdict {
 extension Reason {
     /// The stored bytes were received over a connection of another kind.
     static func trustChanged(from old: ServerTrust, to new: ServerTrust) -> Reason {
-        Reason(
-            "trust-changed",
-            "the stored bytes were received \(old.description), and the server answers \(new.description): "
-                + "only a digest that you name can prove that they are the same file")
+        Reason("trust-changed", with: old.description, new.description)
     }
 
     /// The same address, requested with other credentials or fields.
@@ -79,9 +76,7 @@ extension Reason {
 
     /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
     static func otherAddress(_ old: String, _ new: String) -> Reason {
-        let other = old == new ? "another address there" : new
-        return Reason(
-            "other-address", "the stored bytes were received from \(old), and the response comes from \(other)")
+        Reason("other-address", with: old, old == new ? "another address there" : new)
     }
 }
 

@@ -43,8 +43,12 @@ public struct Reason: Sendable, Hashable {
         self.facts = facts
     }
 
-    /// Creates a reason whose text is a line of `reasons.txt`, after its code.
-    package init(_ code: String, _ facts: Set<Fact> = []) { self.init(code, Self.texts[code] ?? code, facts) }
+    /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
+    package init(_ code: String, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
+        let pieces = (Self.texts[code] ?? code).utf8.parts(at: UInt8(ascii: "%"))
+        let text = zip(pieces, values.map(\.description) + [""]).map { "\(Substring($0))\($1)" }.joined()
+        self.init(code, text, facts)
+    }
 
     private static let texts = WordTable(PackageResources.reasons_txt)
 
@@ -81,24 +85,18 @@ extension Reason {
 
 // Why a response was or was not used to continue a download.
 extension Reason {
-    static func resumed(at offset: Int64) -> Reason {
-        Reason("resumed", "the file on the server is unchanged; resumed at byte \(offset)")
-    }
+    static func resumed(at offset: Int64) -> Reason { Reason("resumed", with: offset) }
 
     package static let resumedUnvalidatedCode = Code(rawValue: "resumed-unvalidated")
 
     /// Only the digest that the caller names proves that the file is the same.
     package static func resumedUnderDigest(at offset: Int64) -> Reason {
-        Reason(
-            "resumed-under-digest",
-            "resumed at byte \(offset); the digest that you named is compared when all bytes are there")
+        Reason("resumed-under-digest", with: offset)
     }
 
     /// Only the comparison of bytes proves that the file is the same.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
-        Reason(
-            resumedUnvalidatedCode.rawValue,
-            "the server sent no validator; resumed at byte \(offset), provided that the bytes before it are the same")
+        Reason("resumed-unvalidated", with: offset)
     }
 
     /// For bytes that were passed on and are not stored.
@@ -109,13 +107,13 @@ extension Reason {
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
         switch (old, new) {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
-            Reason("entity-tag-changed", "the file changed on the server: its ETag was \(old) and is now \(new)")
+            Reason("entity-tag-changed", with: old, new)
         case (.lastModified(let old), .lastModified(let new)) where old != new:
             Reason(
                 "last-modified-changed",
                 "the file changed on the server: its Last-Modified date was \(old) and is now \(new)")
         case (.some(let old), .none):
-            Reason("validator-missing", "the response lacks the validator of the partial data (\(old))")
+            Reason("validator-missing", with: old)
         case (.none, _):
             .noValidator
         default:
@@ -124,35 +122,28 @@ extension Reason {
     }
 
     static func lengthChanged(from old: Int64, to new: Int64) -> Reason {
-        Reason("length-changed", "the file changed on the server: its length was \(old) bytes and is now \(new) bytes")
+        Reason("length-changed", with: old, new)
     }
 
     static let contentTypeChanged = Reason("content-type-changed")
     static let digestChanged = Reason("digest-changed")
     static let digestsConflict = Reason("digests-conflict")
     static func tagAltered(_ old: EntityTag, _ new: EntityTag) -> Reason {
-        Reason(
-            "entity-tag-altered",
-            "the part has the ETag \(new) instead of \(old), so only a comparison of bytes (--allow-unvalidated) "
-                + "or a digest could prove that it belongs to the stored bytes")
+        Reason("entity-tag-altered", with: new, old)
     }
     package static let olderVersion = Reason("older-version")
     package static func fetchedAgain(_ count: Int64) -> Reason {
-        Reason(
-            "ranges-refused",
-            "the server refuses all ranges of this file, so the \(count) stored bytes are sent again and compared")
+        Reason("ranges-refused", with: count)
     }
     static let contentRangeInvalid = Reason("content-range-invalid")
     package static func unstable(_ last: Reason) -> Reason {
-        Reason("unstable", "gave up after too many restarts; last reason: \(last.text)", last.facts)
+        Reason("unstable", last.facts, with: last.text)
     }
     package static let endedEarly = Reason("ended-early")
     static let multipartAnswer = Reason("multipart-answer")
     static let contentCoded = Reason("content-coded")
     static func codingChanged(from old: String?, to new: String?) -> Reason {
-        Reason(
-            "coding-changed",
-            "the stored bytes are \(encoding(old)), but the response is \(encoding(new)); they cannot be combined")
+        Reason("coding-changed", with: encoding(old), encoding(new))
     }
 
     private static func encoding(_ coding: String?) -> String {
@@ -169,7 +160,7 @@ extension Reason {
     static let gapCode = Code(rawValue: "range-gap")
 
     static func gap(expected: Int64, got: Int64) -> Reason {
-        Reason(code: gapCode, text: "the server sent bytes from offset \(got) instead of offset \(expected)")
+        Reason("range-gap", with: got, expected)
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {
@@ -182,9 +173,7 @@ extension Reason {
 
     /// The overlap, or the beginning of a complete response, differs from the stored bytes.
     package static func heldBytesDiffer(at offset: Int64) -> Reason {
-        Reason(
-            "held-bytes-differ",
-            "the file changed on the server: its bytes differ from the stored ones at byte \(offset)")
+        Reason("held-bytes-differ", with: offset)
     }
 
     static let wholeForSegment = Reason("whole-for-segment")

@@ -15,11 +15,7 @@ extension Reason {
             "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
     }
 
-    package static func samplesAgree(_ count: Int) -> Reason {
-        Reason(
-            "samples-agree",
-            "\(count) samples of the stored bytes were compared with the server's file, and all of them agree")
-    }
+    package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }
 
     /// The samples of another address, or of another caller's request, differ.
     package static let otherFile = Reason("spot-check-differs")

@@ -27,6 +27,6 @@ struct ParameterWords {
     }
 
     private static func word(_ bytes: ArraySlice<UInt8>) -> String {
-        String(decoding: bytes.reversed().drop(while: SecretParameter.isDigit).reversed(), as: UTF8.self).lowercased()
+        String(decoding: bytes.reversed().drop(while: \.isDigit).reversed(), as: UTF8.self).lowercased()
     }
 }

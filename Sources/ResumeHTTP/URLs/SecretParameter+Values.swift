@@ -9,7 +9,7 @@ extension SecretParameter {
     /// Whether a path segment is the token of a Telegram bot: `bot`, a number, a colon and the secret.
     static func isBotToken(_ value: [UInt8]) -> Bool {
         guard value.starts(with: "bot".utf8) else { return false }
-        let number = value.dropFirst(3).prefix(while: isDigit)
+        let number = value.dropFirst(3).prefix(while: \.isDigit)
         return number.count >= 6 && value.dropFirst(3 + number.count).first == .colon
     }
 
@@ -34,7 +34,7 @@ extension SecretParameter {
 
     /// Whether letters and digits alternate as they don't in names: few words, numbers and separators.
     static func isRandomPiece(_ piece: ArraySlice<UInt8>) -> Bool {
-        guard piece.count >= 20, piece.contains(where: isDigit), piece.contains(where: { isLower($0) || isUpper($0) })
+        guard piece.count >= 20, piece.contains(where: \.isDigit), piece.contains(where: { isLower($0) || isUpper($0) })
         else { return false }
         let separators = piece.count { !isWordByte($0) }
         // UUIDs and hashes.
@@ -47,7 +47,7 @@ extension SecretParameter {
         var kind = -1
         var inRuns = 0
         for byte in piece {
-            let next = isLower(byte) ? 0 : isUpper(byte) ? 1 : isDigit(byte) ? 2 : 3
+            let next = isLower(byte) ? 0 : isUpper(byte) ? 1 : byte.isDigit ? 2 : 3
             run = next == kind ? run + 1 : 1
             kind = next
             // A word has at least four letters, a number at least six digits.
@@ -59,7 +59,6 @@ extension SecretParameter {
 
     static func isLower(_ byte: UInt8) -> Bool { ("a"..."z").contains(Unicode.Scalar(byte)) }
     static func isUpper(_ byte: UInt8) -> Bool { ("A"..."Z").contains(Unicode.Scalar(byte)) }
-    static func isDigit(_ byte: UInt8) -> Bool { ("0"..."9").contains(Unicode.Scalar(byte)) }
     static func isWordByte(_ byte: UInt8) -> Bool { isASCIIWordByte(byte) || byte >= 0x80 }
-    static func isASCIIWordByte(_ byte: UInt8) -> Bool { isLower(byte) || isUpper(byte) || isDigit(byte) }
+    static func isASCIIWordByte(_ byte: UInt8) -> Bool { isLower(byte) || isUpper(byte) || byte.isDigit }
 }

@@ -127,7 +127,7 @@ extension SecretParameter {
     private static let prefixes = WordTable.words("prefixes")
 
     private var hasSecretWord: Bool {
-        let isShortNumber = hasValue && (1...3).contains(value.count) && value.allSatisfy(Self.isDigit)
+        let isShortNumber = hasValue && (1...3).contains(value.count) && value.allSatisfy(\.isDigit)
         let isLong = hasValue && value.count >= Self.shortestWeakSecret
         return words.all.contains {
             Self.secretWords.contains($0) && !(isShortNumber && Self.numberedWords.contains($0))
@@ -144,6 +144,6 @@ extension SecretParameter {
     }
 
     private static func beginsWithTime(_ value: [UInt8]) -> Bool {
-        value.count > 10 && value.prefix(10).allSatisfy(isDigit) && value[10] == UInt8(ascii: "-")
+        value.count > 10 && value.prefix(10).allSatisfy(\.isDigit) && value[10] == UInt8(ascii: "-")
     }
 }

@@ -20,7 +20,7 @@ extension WordTable {
     private static let lists = WordTable(PackageResources.words_txt)
 
     /// Returns the words of a list, which is a line of `words.txt`.
-    static func words(_ list: String) -> Set<String> {
+    package static func words(_ list: String) -> Set<String> {
         guard let words = lists[list] else { preconditionFailure("words.txt has no list \(list)") }
         return Set(words.pieces(at: " "))
     }

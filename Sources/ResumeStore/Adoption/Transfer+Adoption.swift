@@ -77,9 +77,6 @@ extension ForeignPartial {
 
 extension Reason {
     static func adopted(_ count: Int64, from foreign: ForeignPartial) -> Reason {
-        Reason(
-            "adopted",
-            "\(count) bytes that \(foreign.program.rawValue) has left in \(Printable.escaped(foreign.path)) were copied"
-        )
+        Reason("adopted", with: count, foreign.program.rawValue, Printable.escaped(foreign.path))
     }
 }

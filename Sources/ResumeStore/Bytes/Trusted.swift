@@ -132,9 +132,6 @@ extension Reason {
     static let blobMissing = Reason("blob-missing")
 
     static func blockDamaged(_ range: Range<Int64>) -> Reason {
-        Reason(
-            "block-damaged",
-            "bytes \(range.lowerBound) to \(range.upperBound - 1) do not match their checksum; "
-                + "they are downloaded again")
+        Reason("block-damaged", with: range.lowerBound, range.upperBound - 1)
     }
 }

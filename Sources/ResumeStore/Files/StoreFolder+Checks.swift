@@ -1,6 +1,6 @@
 package import ResumeFiles
 import ResumeHTTP
-import ResumeSQLite
+package import ResumeSQLite
 
 /// Checks before SQLite opens a file of the store, or anything is written to one.
 extension StoreFolder {
@@ -137,7 +137,7 @@ extension StoreFolder {
 extension StoreFolder {
     /// Refuses a database that SQLite opens as read-only because of the format version in its header, although this
     /// user may write to the file.
-    func requireKnownFormat(of connection: borrowing Connection) throws {
+    package func requireKnownFormat(of connection: borrowing Connection) throws {
         // Makes SQLite read the header.
         _ = try connection.integer("PRAGMA user_version")
         guard connection.isReadOnly,
