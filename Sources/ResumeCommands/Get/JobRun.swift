@@ -218,8 +218,7 @@ final class JobRun: Sendable {
     private func complete(_ path: String, of request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
         if programs.rest != nil {
             // A small file has given up its place for its delivery, and as many programs run as downloads.
-            slots.with { $0.goOn(id) }
-            await slots.enter(id, request.url)
+            await request.onPause?(false)
         }
         do {
             if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
