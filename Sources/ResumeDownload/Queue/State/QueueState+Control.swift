@@ -87,10 +87,14 @@ extension QueueState {
             insert(item)
         }
         var recorded = row
-        (recorded.receivedBytes, recorded.totalBytes) = (0, nil)
+        recorded.receivedBytes = 0
+        recorded.totalBytes = nil
         var delivery = newDelivery(to: row.destination)
-        (delivery.isKept, delivery.isRestored) = (true, true)
-        (delivery.request, delivery.row, delivery.failure) = (request, recorded, row.failure)
+        delivery.isKept = true
+        delivery.isRestored = true
+        delivery.request = request
+        delivery.row = recorded
+        delivery.failure = row.failure
         update(row.key) {
             $0.deliveries.append(delivery)
             $0.lastFailure = $0.lastFailure ?? row.failure

@@ -36,7 +36,8 @@ extension QueueState {
             insert(Item(key: new.key, priority: new.priority, rank: newRank(), wish: .waiting))
         }
         var delivery = items[new.key]?.delivery(to: new.destination) ?? newDelivery(to: new.destination)
-        (delivery.hasFailed, delivery.failure) = (false, nil)
+        delivery.hasFailed = false
+        delivery.failure = nil
         if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
         update(new.key) { $0.give(new.request, to: delivery) }
         if new.isExclusive { force(new.key) }
