@@ -136,15 +136,11 @@ extension DownloadQueue {
     public func waitUntilIdle() async {
         lastIdle += 1
         let number = lastIdle
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                if Task.isCancelled { return continuation.resume() }
-                idle[number] = continuation
-                settle()
-            }
-        } onCancel: {
-            Task { await self.stopWaiting(number) }
-        }
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        idle[number] = end
+        settle()
+        for await _ in ends {}
+        idle[number] = nil
     }
 
     /// Closes the queue.

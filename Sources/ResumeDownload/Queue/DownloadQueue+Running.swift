@@ -203,10 +203,6 @@ extension DownloadQueue {
 
     func tellIdle() {
         guard telling == 0, state.isIdle else { return }
-        let waiting = idle
-        idle = [:]
-        for continuation in waiting.values { continuation.resume() }
+        for end in idle.values { end.finish() }
     }
-
-    func stopWaiting(_ number: Int) { idle.removeValue(forKey: number)?.resume() }
 }

@@ -62,7 +62,8 @@ public actor DownloadQueue {
     var isSettling = false
     /// Callers that wait until their requests are recorded.
     var recording: [CheckedContinuation<Void, any Error>] = []
-    var idle: [Int: CheckedContinuation<Void, Never>] = [:]
+    /// The calls that wait for the queue to be idle.
+    var idle: [Int: AsyncStream<Void>.Continuation] = [:]
     var lastIdle = 0
     /// How many calls of `onFinish` are pending.
     var telling = 0

@@ -101,8 +101,11 @@ extension QueueState {
             get { deliveries.first { $0.number == number } }
             set {
                 guard let newValue else { return }
-                let index = deliveries.firstIndex { $0.number == number }
-                if let index { deliveries[index] = newValue } else { deliveries.append(newValue) }
+                if let index = deliveries.firstIndex(where: { $0.number == number }) {
+                    deliveries[index] = newValue
+                } else {
+                    deliveries.append(newValue)
+                }
             }
         }
 
