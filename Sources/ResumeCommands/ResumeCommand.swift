@@ -86,9 +86,9 @@ struct ResumeCommand: ContextCommand {
         let jobs: [Job]
         var chosen: Chosen
         if selection.isEmpty {
-            guard let left = try await table.left() else { return Chosen(ids: [], count: 0) }
+            guard let left = try await table.left(first: 500) else { return Chosen(ids: [], count: 0) }
             let all: ClosedRange<Int64> = 0...max(left.last, 0)
-            jobs = try await table.jobs(in: all, onlyLeft: true, limit: 500)
+            jobs = left.first
             chosen = Chosen(ids: [all], count: left.count)
             if !secrets.fields.isEmpty { try await table.forEach(onlyLeft: true) { try secrets.permit($0, at: nil) } }
         } else {

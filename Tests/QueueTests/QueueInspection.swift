@@ -11,7 +11,7 @@ extension DownloadQueue {
     ///
     /// - Returns: Whether the store knows that another destination waits for its copy.
     func hasAnnouncedWaiting(for key: String) async -> Bool {
-        await live[key]?.announcing?.value
-        return live[key]?.sign != nil
+        await state.items[key]?.announcing?.value
+        return state.items[key]?.sign != nil
     }
 }

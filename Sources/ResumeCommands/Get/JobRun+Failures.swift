@@ -1,4 +1,5 @@
 import ResumeDownload
+import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 import Synchronization
@@ -58,5 +59,42 @@ extension JobRun {
         let isForGood = failure.status == .refused || failure.status == .cannotCreate
         // If this cannot be recorded, the job is tried again.
         try? await table.set([job.id], to: isForGood ? .failed : .waiting, because: reason, isRun: true)
+    }
+
+    /// Returns why a job is tried once more after all others; nil if it is not.
+    func postpones(_ request: DownloadRequest, _ id: Int64, after error: any Error) -> Reason? {
+        guard reporter.hasSeveral else { return nil }
+        if let error = error as? StoreError, error.code == .overLimit {
+            let isAdded = postponed.withLock { $0.add(id, needsRoom: true) }
+            return isAdded ? Reason(error.code.description, error.message) : nil
+        }
+        let now = StoreClock.awake.now()
+        let isClosed = [request.url.origin, request.url.redacted].contains { place in
+            downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
+        }
+        guard let error = error as? DownloadError, error.code == .unreachable, request.retryPolicy.retries > 0,
+            !isClosed, postponed.withLock({ $0.add(id, needsRoom: false) })
+        else { return nil }
+        return error.reason
+    }
+
+    /// Runs --on-complete for a file that is done; if it fails, the job is not.
+    func complete(_ path: String, of request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
+        if programs.rest != nil {
+            // A small file has given up its place for its delivery, and as many programs run as downloads.
+            await request.onPause?(false)
+        }
+        do {
+            if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
+            reporter.completed()
+            return nil
+        } catch {
+            let failure = CommandFailure(error)
+            let reason = Reason(code: Programs.completionFailed, text: failure.message)
+            // If this cannot be recorded, the job is done.
+            try? await table.set([id], to: .failed, because: reason)
+            reporter.report(failure, error, of: request, id)
+            return failure.status
+        }
     }
 }

@@ -10,7 +10,9 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    let slots: JobSlots
+    let slots: Mutex<SlotState>
+    /// One element at most, after a change of the slots.
+    let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let command: GetCommand
     let downloader: Downloader
     /// The options that each job needs, since reading them takes long.
@@ -18,11 +20,11 @@ final class JobRun: Sendable {
     /// What another program has left, with which the only download begins.
     private let from: String?
     private let rates: RateControl
-    private let programs: Programs
+    let programs: Programs
     /// The longest wait that a server may ask for.
-    private let patience: Duration
+    let patience: Duration
     /// What failed for now and is tried once more after all others, in which round.
-    private let postponed = Mutex(PostponedJobs())
+    let postponed = Mutex(PostponedJobs())
     /// How many files were not replaced.
     private let refused = Atomic(0)
     /// The statuses of failed downloads.
@@ -54,15 +56,9 @@ final class JobRun: Sendable {
         skipsExisting = files.skipExisting
         from = files.from
         maxTime = command.pace.maxTime?.duration
-        let state = SlotState(
-            count: command.load.maxConcurrent,
-            perHost: command.load.perHost.map { max($0 / command.pace.connections, 1) },
-            mostPaused: mostPaused)
-        let patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
-        self.patience = patience
-        slots = JobSlots(state) { origin in
-            downloader.origins.with(origin) { $0.mayBegin(at: StoreClock.awake.now(), patience: patience) }
-        }
+        let perHost = command.load.perHost.map { max($0 / command.pace.connections, 1) }
+        slots = Mutex(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
+        patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
     }
 
     /// Runs the jobs of ``feed`` until it ends.
@@ -87,7 +83,7 @@ final class JobRun: Sendable {
             func start(_ step: JobRunner.Step) async {
                 guard case .run(let job) = step else { return await leave(step, request) }
                 // No more slots: the command was interrupted.
-                guard await slots.until({ $0.admit(job.id) }) else { return }
+                guard await untilSlots({ $0.admit(job.id) }) else { return }
                 do {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
@@ -96,15 +92,15 @@ final class JobRun: Sendable {
                     request.replacing = replacing
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }
-                    request.onPause = { [slots, id = job.id, url = request.url] isPaused in
-                        slots.with { isPaused ? $0.pause(id) : $0.goOn(id) }
-                        if !isPaused { await slots.enter(id, url) }
+                    request.onPause = { [self, id = job.id, url = request.url] isPaused in
+                        withSlots { isPaused ? $0.pause(id) : $0.goOn(id) }
+                        if !isPaused { await enter(id, url) }
                     }
                     group.addTask { [request] in await self.run(request, of: job) }
                 } catch {
                     table.release(job.id)
                     fail(job, because: error)
-                    slots.with { $0.end(job.id) }
+                    withSlots { $0.end(job.id) }
                 }
             }
             let limit = command.pace.maxTime?.duration
@@ -116,7 +112,7 @@ final class JobRun: Sendable {
                 reporter.waits(for: Reason("another-process", text), of: nil, limit)
             }
             try await runner.rest(for: limit, start)
-            while await slots.until({ $0.isIdle }), let again = postponed.withLock({ $0.nextRound() }) {
+            while await untilSlots({ $0.isIdle }), let again = postponed.withLock({ $0.nextRound() }) {
                 for id in again { try await runner.take(id...id, start) }
                 try await runner.rest(for: limit, start)
             }
@@ -141,9 +137,9 @@ final class JobRun: Sendable {
         let id = job.id
         defer {
             table.release(id)
-            slots.with { $0.end(id) }
+            withSlots { $0.end(id) }
         }
-        let isRunning = await slots.enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
+        let isRunning = await enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
         guard isRunning else { return }
         let failure = await download(request, of: job)
         rates.ended(id)
@@ -196,42 +192,55 @@ final class JobRun: Sendable {
             return failure.status
         }
     }
+}
 
-    /// Returns why a job is tried once more after all others; nil if it is not.
-    private func postpones(_ request: DownloadRequest, _ id: Int64, after error: any Error) -> Reason? {
-        guard reporter.hasSeveral else { return nil }
-        if let error = error as? StoreError, error.code == .overLimit {
-            let isAdded = postponed.withLock { $0.add(id, needsRoom: true) }
-            return isAdded ? Reason(error.code.description, error.message) : nil
+/// The places of running jobs.
+extension JobRun {
+    /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
+    private static let interval = Duration.milliseconds(50)
+
+    /// Changes the slots, and wakes who waits for what that allows.
+    func withSlots<Result>(_ body: (inout SlotState) -> Result) -> Result {
+        let (result, isNews) = slots.withLock { state in
+            let before = state.mayAdmit
+            let result = body(&state)
+            return (result, state.isIdle || state.mayAdmit && !before)
         }
-        let now = StoreClock.awake.now()
-        let isClosed = [request.url.origin, request.url.redacted].contains { place in
-            downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
-        }
-        guard let error = error as? DownloadError, error.code == .unreachable, request.retryPolicy.retries > 0,
-            !isClosed, postponed.withLock({ $0.add(id, needsRoom: false) })
-        else { return nil }
-        return error.reason
+        if isNews { change.yield() }
+        return result
     }
 
-    /// Runs --on-complete for a file that is done; if it fails, the job is not.
-    private func complete(_ path: String, of request: DownloadRequest, _ id: Int64) async -> ExitStatus? {
-        if programs.rest != nil {
-            // A small file has given up its place for its delivery, and as many programs run as downloads.
-            slots.with { $0.goOn(id) }
-            await slots.enter(id, request.url)
+    /// Waits until the slots allow something; returns false if the task is cancelled.
+    ///
+    /// One task calls this.
+    func untilSlots(_ isReached: (inout SlotState) -> Bool) async -> Bool {
+        var iterator = changes.makeAsyncIterator()
+        while !slots.withLock({ isReached(&$0) }) {
+            guard await iterator.next() != nil else { return false }
         }
-        do {
-            if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
-            reporter.completed()
-            return nil
-        } catch {
-            let failure = CommandFailure(error)
-            let reason = Reason(code: Programs.completionFailed, text: failure.message)
-            // If this cannot be recorded, the job is done.
-            try? await table.set([id], to: .failed, because: reason)
-            reporter.report(failure, error, of: request, id)
-            return failure.status
+        return true
+    }
+
+    /// Waits for the place of a job that was admitted or has waited.
+    ///
+    /// - Parameters:
+    ///   - id: The job.
+    ///   - url: Its URL.
+    ///   - onWait: Called once if the job waits for its origin.
+    /// - Returns: False if the task is cancelled.
+    @discardableResult
+    func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
+        let origin = url.origin
+        var hasWaited = false
+        while !Task.isCancelled {
+            let mayBegin = downloader.origins.with(origin) {
+                $0.mayBegin(at: StoreClock.awake.now(), patience: patience)
+            }
+            if withSlots({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
+            if !mayBegin, !hasWaited { onWait() }
+            hasWaited = hasWaited || !mayBegin
+            try? await Task.sleep(for: Self.interval)
         }
+        return false
     }
 }

@@ -60,10 +60,8 @@ struct JobRunner {
             let now = ContinuousClock.now
             size = if let last, now - last < .milliseconds(100) { min(size * 2, max(Self.most, least)) } else { least }
             last = now
-            let found = try await table.ids(in: ids, onlyLeft: choice == .left, limit: size)
+            let found = choice == .left ? try await table.left(in: ids, limit: size) : Array(ids.prefix(Int(size)))
             let end = found.count == size ? found.last ?? ids.upperBound : ids.upperBound
-            let missing = choice == .left ? 0 : end - ids.lowerBound + 1 - Int64(found.count)
-            for _ in 0..<max(missing, 0) { await body(.gone(nil)) }
             try await claim(found, body)
             guard end < ids.upperBound else { return }
             ids = end + 1...ids.upperBound

@@ -25,7 +25,7 @@ extension DownloadQueue {
     public func resume(_ download: some DownloadKeyConvertible) -> Bool {
         let key = download.downloadKey.rawValue
         let isKnown = stepIfKnown { $0.resume(key) }
-        if isKnown { live[key]?.failure = nil }
+        if isKnown { state.items[key]?.lastFailure = nil }
         return isKnown
     }
 
@@ -53,7 +53,7 @@ extension DownloadQueue {
         let key = download.downloadKey.rawValue
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
         // Set even if the run is already being paused.
-        if isKnown { live[key]?.begun?.request.interruption?.set(interruption(of: key)) }
+        if isKnown { state.items[key]?.begun?.request.interruption?.set(interruption(of: key)) }
         if isKnown, state.items[key]?.wish == .dropping {
             await withCheckedContinuation { drops[key, default: []].append($0) }
         }
@@ -81,11 +81,11 @@ extension DownloadQueue {
     @discardableResult
     public func setRateLimit(_ rate: Int64?, for download: some DownloadKeyConvertible) -> Bool {
         let key = download.downloadKey.rawValue
-        guard !state.isClosed, let item = live[key], item.request != nil else { return false }
-        for delivery in item.deliveries.keys { live[key]?.deliveries[delivery]?.request?.rateLimit = rate }
-        live[key]?.limit()
-        step { $0.touch(key) }
-        return true
+        guard state.items[key]?.request != nil else { return false }
+        return stepIfKnown {
+            $0.update(key) { $0.forEachDelivery { $0.request?.rateLimit = rate } }
+            return $0.takeActions()
+        }
     }
 
     /// Forgets downloads that were cancelled softly and frees memory; call it when memory is low.
@@ -119,15 +119,15 @@ extension DownloadQueue {
     }
 
     private func reported(_ item: QueueState.Item) -> Report.Item {
-        var progress = live[item.key]?.listeners.progress ?? .init()
+        var progress = item.listeners.progress
         let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
         if evicted > 0 { progress.receivedBytes = 0 }
         return Report.Item(
-            key: item.key, url: live[item.key]?.url ?? "", destinations: item.deliveries.map(\.destination),
+            key: item.key, url: item.url, destinations: item.deliveries.map(\.destination),
             state: item.isRunning ? .downloading : item.wish, receivedBytes: progress.receivedBytes,
             evictedBytes: evicted,
             totalBytes: progress.totalBytes, priority: item.priority, isExclusive: item.isExclusive,
-            callers: item.callers.count, failure: item.failure ?? live[item.key]?.failure)
+            callers: item.callers.count, failure: item.failure ?? item.lastFailure)
     }
 
     /// Waits until nothing runs and nothing waits for its turn; paused downloads do not count.
@@ -136,15 +136,11 @@ extension DownloadQueue {
     public func waitUntilIdle() async {
         lastIdle += 1
         let number = lastIdle
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                if Task.isCancelled { return continuation.resume() }
-                idle[number] = continuation
-                settle()
-            }
-        } onCancel: {
-            Task { await self.stopWaiting(number) }
-        }
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        idle[number] = end
+        settle()
+        for await _ in ends {}
+        idle[number] = nil
     }
 
     /// Closes the queue.

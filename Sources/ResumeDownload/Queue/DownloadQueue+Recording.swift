@@ -51,21 +51,20 @@ extension DownloadQueue {
         var changes: [Change] = []
         for key in keys {
             changes += self.changes(of: key)
-            if !hasMoreDestinations(key) { live[key]?.sign = nil }
-            if state.items[key] == nil { live[key] = nil }
+            if !hasMoreDestinations(key) { state.items[key]?.sign = nil }
         }
-        guard !changes.isEmpty || !removals.isEmpty else { return nil }
-        let removed = removals
+        let removed = state.removals
+        guard !changes.isEmpty || !removed.isEmpty else { return nil }
         do {
             let ids = try await table.record(changes.map(\.row), removing: removed)
-            removals.subtract(removed)
+            state.removals.subtract(removed)
             for ((delivery, row, delivered), id) in zip(changes, ids) {
-                if live[row.key]?.deliveries[delivery]?.rowsDelivered != delivered {
+                if state.items[row.key]?[delivery]?.rowsDelivered != delivered {
                     // Cancelled or delivered while it was being recorded; if it is to run again, it gets another row.
-                    removals.insert(id)
+                    state.removals.insert(id)
                 } else {
-                    live[row.key]?.deliveries[delivery]?.row = row
-                    live[row.key]?.deliveries[delivery]?.row?.id = id
+                    state.items[row.key]?[delivery]?.row = row
+                    state.items[row.key]?[delivery]?.row?.id = id
                 }
             }
             return nil
@@ -82,22 +81,22 @@ extension DownloadQueue {
 
     /// Returns the rows of an item that are not recorded as they should be.
     private func changes(of key: String) -> [Change] {
-        guard let item = state.items[key], let live = live[key] else { return [] }
+        guard let item = state.items[key] else { return [] }
         let isPaused = item.wish == .paused
         return item.deliveries.compactMap { delivery in
-            guard let known = live.deliveries[delivery.number] else { return nil }
             var row = Job(
-                id: known.row?.id ?? 0, key: key, url: known.request?.url.redacted ?? known.row?.url ?? live.url,
+                id: delivery.row?.id ?? 0, key: key,
+                url: delivery.request?.url.redacted ?? delivery.row?.url ?? item.url,
                 destination: delivery.destination,
                 state: delivery.failure != nil ? .failed : isPaused ? .paused : item.isRunning ? .running : .waiting,
                 priority: Int64(item.priority.rawValue), isExclusive: item.isExclusive, position: item.rank,
-                terms: known.row?.terms, failure: delivery.failure)
-            if var request = known.request {
+                terms: delivery.row?.terms, failure: delivery.failure)
+            if var request = delivery.request {
                 // If the process dies during a requested restart, the restart is not repeated.
                 if item.isRunning { request.restarts = false }
                 row.terms = JobTerms.text(for: request)
             }
-            return row == known.row ? nil : (delivery.number, row, known.rowsDelivered)
+            return row == delivery.row ? nil : (delivery.number, row, delivery.rowsDelivered)
         }
     }
 }

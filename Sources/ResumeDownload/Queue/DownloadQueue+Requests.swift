@@ -13,51 +13,22 @@ extension DownloadQueue {
     ) throws -> QueueState.Addition {
         guard !state.isClosed else { throw DownloadError.queueClosed }
         let destination = try Destination(request.destination).path
-        let key = request.storeKey
-        for other in live[key]?.deliveries.values.compactMap(\.request) ?? [] {
-            try request.requireAgreement(with: other)
+        for delivery in state.items[request.storeKey]?.deliveries ?? [] {
+            if let other = delivery.request { try request.requireAgreement(with: other) }
         }
-        return QueueState.Addition(key, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
+        return QueueState.Addition(
+            request, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
     }
 
     /// Adds checked requests.
-    func take(_ requests: [(DownloadRequest, QueueState.Addition)]) {
-        step { $0.add(requests.map(\.1)) }
-        for (request, addition) in requests {
-            if let delivery = number(of: addition) { give(request, to: delivery, of: addition.key) }
+    func take(_ additions: [QueueState.Addition]) {
+        step { $0.add(additions) }
+        for key in additions.map(\.key) {
             // Also one without a caller decides whom the present run answers.
-            live[addition.key]?.listeners.answersFirst(isOutdated(addition.key))
+            state.items[key]?.listeners.answersFirst(isOutdated(key))
             // The download already runs, so the delivered file must stay for the new destination.
-            if live[addition.key]?.task != nil { announceLater(for: addition.key) }
+            if state.items[key]?.task != nil { announceLater(for: key) }
         }
-    }
-
-    /// Returns the number of the delivery that a request is for.
-    func number(of addition: QueueState.Addition) -> Int? {
-        state.items[addition.key].flatMap { item in
-            item.index(of: addition.destination).map { item.deliveries[$0].number }
-        }
-    }
-
-    /// Sets the request of a delivery; the old digest and rate limit stay if the new request has none.
-    func give(_ request: DownloadRequest, to number: Int, of key: String) {
-        var item = live[key] ?? Live(url: request.url.redacted)
-        let known = item.deliveries[number]?.request
-        var request = request
-        request.digest = request.digest ?? known?.digest
-        request.rateLimit = request.rateLimit ?? known?.rateLimit
-        item.url = request.url.redacted
-        item.deliveries[number, default: LiveDelivery()].request = request
-        item.deliveries[number]?.version += 1
-        item.failure = nil
-        item.limit()
-        live[key] = item
-    }
-
-    /// Forgets the data of a removed delivery.
-    func forget(_ delivery: Int, of key: String) {
-        if let row = live[key]?.deliveries.removeValue(forKey: delivery)?.row?.id { removals.insert(row) }
-        live[key]?.limit()
     }
 }
 

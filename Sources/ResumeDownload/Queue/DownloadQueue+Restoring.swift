@@ -2,31 +2,14 @@ import ResumeStore
 
 /// Restoring the downloads of an earlier process.
 extension DownloadQueue {
-    static func restore(_ rows: [Job], into state: inout QueueState) -> [String: Live] {
-        var live: [String: Live] = [:]
+    static func restore(_ rows: [Job], into state: inout QueueState) {
         for (row, rank) in zip(rows, ranks(of: rows)) {
-            let priority = Priority(rawValue: Int(clamping: row.priority)) ?? .normal
             let request =
                 isPlace(row.destination)
                 ? JobTerms.decoded(row.terms).flatMap { $0.needs == nil ? $0.request(for: row) : nil } : nil
-            let delivery = state.restore(
-                QueueState.Addition(row.key, to: row.destination, priority: priority, isExclusive: row.isExclusive),
-                rank: rank, isPaused: row.state == .paused, failure: row.failure, isReady: request != nil)
-            var item =
-                live[row.key]
-                ?? Live(
-                    url: row.url,
-                    listeners: Listeners(.init(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes)))
-            var recorded = row
-            recorded.receivedBytes = 0
-            recorded.totalBytes = nil
-            item.failure = item.failure ?? row.failure
-            item.deliveries[delivery] = LiveDelivery(request: request, row: recorded)
-            item.limit()
-            live[row.key] = item
+            state.restore(row, rank: rank, request)
         }
         _ = state.takeChanges()
-        return live
     }
 
     /// Returns the ranks of rows, with those of running downloads before all others.
@@ -51,11 +34,10 @@ extension DownloadQueue {
     /// The downloads that an earlier process left and that have not been resumed or requested since.
     public var restored: [RestoredDownload] {
         state.items.values.flatMap { item in
-            item.deliveries.filter(\.isRestored).map { delivery in
-                let known = live[item.key]?.deliveries[delivery.number]
-                return RestoredDownload(
-                    key: item.key, url: known?.row?.url ?? "", destination: delivery.destination,
-                    delivery: delivery.number, request: known?.request)
+            item.deliveries.filter(\.isRestored).map {
+                RestoredDownload(
+                    key: item.key, url: $0.row?.url ?? "", destination: $0.destination, delivery: $0.number,
+                    request: $0.request)
             }
         }.sorted { $0.delivery < $1.delivery }
     }
@@ -89,8 +71,7 @@ extension DownloadQueue {
         // Some may have been requested or cancelled while `supply` ran.
         let still = Set(restored.map(\.delivery))
         supplied.removeAll { !still.contains($0.download.delivery) }
-        for (download, request) in supplied { give(request, to: download.delivery, of: download.key) }
-        step { $0.supply(supplied.map { ($0.download.key, $0.download.destination) }) }
+        step { $0.supply(supplied.map { ($0.download.key, $0.download.delivery, $0.request) }) }
         return supplied.count
     }
 }

@@ -16,8 +16,8 @@ extension DownloadQueue {
             switch action {
             case .start(let key, let run): starts.append((key, run))
             case .stop(let key):
-                live[key]?.begun?.request.interruption?.set(interruption(of: key))
-                live[key]?.task?.cancel()
+                state.items[key]?.begun?.request.interruption?.set(interruption(of: key))
+                state.items[key]?.task?.cancel()
             case .drop(let key): Task { await drop(key) }
             case .answer(let callers, let answer):
                 let result: DownloadOutcome =
@@ -30,8 +30,9 @@ extension DownloadQueue {
                 for caller in callers { self.answer(caller, with: result) }
             }
         }
-        // At once, so that a new request does not inherit from the removed delivery.
-        for (key, delivery) in state.takeGone() { forget(delivery, of: key) }
+        for item in state.running.compactMap({ state.items[$0] }) {
+            item.begun?.request.rateLimiters.last?.setRate(item.rateLimit)
+        }
         settle()
     }
 
@@ -46,14 +47,14 @@ extension DownloadQueue {
 
     private func answer(_ caller: QueueState.Caller, with result: DownloadOutcome) {
         guard let waiter = waiters.removeValue(forKey: caller) else { return }
-        live[waiter.key]?.listeners.remove(caller)
+        state.items[waiter.key]?.listeners.remove(caller)
         waiter.continuation.resume(with: result)
     }
 
     /// Starts a run unless it has been stopped since.
     func launch(_ key: String, _ run: QueueState.Run) {
-        guard state.isActive(key, run: run.number), let item = live[key],
-            let delivery = item.deliveries[run.delivery], var request = delivery.request
+        guard state.isActive(key, run: run.number), let item = state.items[key],
+            let delivery = item[run.delivery], var request = delivery.request
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
@@ -61,19 +62,19 @@ extension DownloadQueue {
         request.destination = run.destination
         request.queuedRows = delivery.row.map { [QueuedRow($0)] } ?? []
         request.rateLimit = nil
-        request.rateLimiters = [limiter, item.limiter]
+        request.rateLimiters = [limiter, RateLimiter(bytesPerSecond: item.rateLimit)]
         request.onPause = { [weak self] isPaused in
             while await self?.pauses(key, run: run.number, isPaused) == false, !Task.isCancelled {
                 try? await Task.sleep(for: .milliseconds(50))
             }
         }
         request.interruption = Interruption()
-        live[key]?.failure = nil
-        live[key]?.begun = (request, delivery.version)
+        state.items[key]?.lastFailure = nil
+        state.items[key]?.begun = (request, delivery.version)
         item.listeners.begin(for: run.callers)
         let listeners = item.listeners
         // Runs outside of the actor so as not to block it.
-        live[key]?.task = Task.detached { [request] in
+        state.items[key]?.task = Task.detached { [request] in
             await self.announceWaiting(for: key)
             await self.downloader.waitsForOrigin(of: request)
             var request = request
@@ -96,14 +97,14 @@ extension DownloadQueue {
     private func takeEvictedBytes(of key: String) async -> Int64 {
         let bytes = (try? await table.takeEvictedBytes(of: key)) ?? 0
         evicted[key] = nil
-        if bytes > 0 { live[key]?.listeners.reset() }
+        if bytes > 0 { state.items[key]?.listeners.reset() }
         return bytes
     }
 
     /// Announces destinations that were added during a run, one announcement at a time.
     func announceLater(for key: String) {
-        let before = live[key]?.announcing
-        live[key]?.announcing = Task {
+        let before = state.items[key]?.announcing
+        state.items[key]?.announcing = Task {
             await before?.value
             await announceWaiting(for: key)
         }
@@ -111,16 +112,15 @@ extension DownloadQueue {
 
     /// Asks the store to keep the delivered file while another destination waits for its copy.
     private func announceWaiting(for key: String) async {
-        guard let request = live[key]?.request, hasMoreDestinations(key)
-        else {
-            live[key]?.sign = nil
+        guard let request = state.items[key]?.request, hasMoreDestinations(key) else {
+            state.items[key]?.sign = nil
             return
         }
-        guard live[key]?.sign == nil else { return }
+        guard state.items[key]?.sign == nil else { return }
         // If this fails, the file is fetched again for the other destination, which is slower but correct.
         let sign = try? await downloader.store.announceWaiting(
             for: request.url, key: request.key, selection: request.selection)
-        if hasMoreDestinations(key) { live[key]?.sign = sign }
+        if hasMoreDestinations(key) { state.items[key]?.sign = sign }
     }
 
     /// Whether there is a delivery besides the current or next one, or whether the current one must run again.
@@ -132,8 +132,8 @@ extension DownloadQueue {
 
     /// Whether the current run no longer answers the latest request for its delivery.
     func isOutdated(_ key: String) -> Bool {
-        guard let item = live[key], let begun = item.begun, let run = state.items[key]?.run,
-            let delivery = item.deliveries[run.delivery], delivery.version != begun.version
+        guard let item = state.items[key], let begun = item.begun, let run = item.run,
+            let delivery = item[run.delivery], delivery.version != begun.version
         else { return false }
         return delivery.request.map { !$0.isAnswered(by: begun.request) } ?? false
     }
@@ -142,11 +142,11 @@ extension DownloadQueue {
     ///
     /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
     private func ended(_ key: String, _ run: QueueState.Run, _ outcome: DownloadOutcome) -> Bool {
-        guard let begun = live[key]?.begun else { return false }
-        live[key]?.task = nil
+        guard let begun = state.items[key]?.begun else { return false }
+        state.items[key]?.task = nil
         let wasActive = state.isActive(key, run: run.number)
-        if begun.request.restarts, live[key]?.listeners.progress.hasBegun == true {
-            live[key]?.deliveries[run.delivery]?.request?.restarts = false
+        if begun.request.restarts, state.items[key]?.listeners.progress.hasBegun == true {
+            state.items[key]?[run.delivery]?.request?.restarts = false
         }
         let isEnd = (try? outcome.get()) != nil || wasActive
         if isEnd { telling += 1 }
@@ -154,18 +154,18 @@ extension DownloadQueue {
         case .success(let result):
             // The row was removed together with the delivery. If the file was kept, nothing was delivered.
             if !result.isExisting {
-                live[key]?.deliveries[run.delivery]?.row = nil
-                live[key]?.deliveries[run.delivery]?.rowsDelivered += 1
+                state.items[key]?[run.delivery]?.row = nil
+                state.items[key]?[run.delivery]?.rowsDelivered += 1
             }
             let isOutdated = isOutdated(key)
             step(outcome) { $0.ended(key, run: run.number, isOutdated ? .outdated : .delivered) }
         case .failure(let error):
-            if wasActive { live[key]?.failure = Reason(for: error) }
+            if wasActive { state.items[key]?.lastFailure = Reason(for: error) }
             // The sign may refer to an entry that has been replaced.
-            live[key]?.sign = nil
+            state.items[key]?.sign = nil
             let isOfDestination = (error as? StoreError)?.code.isOfDestination ?? false
-            let spared = (live[key]?.deliveries ?? [:]).filter { number, delivery in
-                (number != run.delivery || delivery.version != begun.version)
+            let spared = state.items[key]?.deliveries.filter { delivery in
+                (delivery.number != run.delivery || delivery.version != begun.version)
                     && delivery.request.map { !begun.request.fares(like: $0) } ?? true
             }
             let isForGood = (error as? DownloadError)?.code.isForGood ?? false
@@ -173,7 +173,7 @@ extension DownloadQueue {
                 $0.ended(
                     key, run: run.number,
                     .failed(
-                        isOfDestination: isOfDestination, sparing: Set(spared.keys),
+                        isOfDestination: isOfDestination, sparing: Set(spared?.map(\.number) ?? []),
                         forGood: isForGood ? Reason(for: error) : nil))
             }
         }
@@ -188,25 +188,21 @@ extension DownloadQueue {
     /// Removes the partial data of a download.
     private func drop(_ key: String) async {
         // This queue's own sign would protect the data.
-        await live[key]?.announcing?.value
-        live[key]?.sign = nil
+        await state.items[key]?.announcing?.value
+        state.items[key]?.sign = nil
         // Data that another process uses, or that was fetched with a different request, is kept.
-        if let request = live[key]?.request {
+        if let request = state.items[key]?.request {
             _ = try? await downloader.store.purge(name: key, of: request.identity, because: .cancelledRemoved)
         } else {
             _ = try? await downloader.store.purge(key, because: .cancelledRemoved)
         }
-        live[key]?.listeners.reset()
+        state.items[key]?.listeners.reset()
         for continuation in drops.removeValue(forKey: key) ?? [] { continuation.resume() }
         step { $0.dropped(key) }
     }
 
     func tellIdle() {
         guard telling == 0, state.isIdle else { return }
-        let waiting = idle
-        idle = [:]
-        for continuation in waiting.values { continuation.resume() }
+        for end in idle.values { end.finish() }
     }
-
-    func stopWaiting(_ number: Int) { idle.removeValue(forKey: number)?.resume() }
 }

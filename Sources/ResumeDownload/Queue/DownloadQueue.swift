@@ -48,59 +48,22 @@ public actor DownloadQueue {
         }
     }
 
-    /// The data of an item that the state machine does not need.
-    struct Live {
-        var url: String
-        /// The deliveries by number.
-        var deliveries: [Int: LiveDelivery] = [:]
-        var listeners = Listeners()
-        let limiter = RateLimiter(bytesPerSecond: nil)
-        var task: Task<Void, Never>?
-        /// The request that the last run was started with, which has the reason for stopping it, and its version.
-        var begun: (request: DownloadRequest, version: Int)?
-        var announcing: Task<Void, Never>?
-        var sign: WaitingSign?
-        var failure: Reason?
-
-        /// The request of any delivery; they have the same key.
-        var request: DownloadRequest? { deliveries.values.lazy.compactMap(\.request).first }
-
-        /// Sets the rate limit to the lowest that is requested.
-        func limit() {
-            limiter.setRate(deliveries.values.compactMap(\.request?.rateLimit).filter { $0 > 0 }.min())
-        }
-    }
-
-    /// The data of a delivery that the state machine does not need; removed with the delivery.
-    struct LiveDelivery {
-        /// nil if an earlier process left the delivery and the request could not be stored.
-        var request: DownloadRequest?
-        /// How many requests have been made for it.
-        var version = 0
-        /// The row as last recorded.
-        var row: Job?
-        /// How often it was delivered; each time, its row was removed.
-        var rowsDelivered = 0
-    }
-
     let downloader: Downloader
     let configuration: Configuration
     let table: JobTable
     let limiter: RateLimiter
     var state: QueueState
-    var live: [String: Live] = [:]
     /// The callers that wait for an answer.
     var waiters: [QueueState.Caller: (key: String, continuation: CheckedContinuation<DownloadResult, any Error>)] = [:]
     /// The runs to start once their rows are recorded.
     var starts: [(key: String, run: QueueState.Run)] = []
-    /// The IDs of rows to be removed.
-    var removals: Set<Int64> = []
     /// The keys whose rows could not be recorded the last time.
     var unrecorded: Set<String> = []
     var isSettling = false
     /// Callers that wait until their requests are recorded.
     var recording: [CheckedContinuation<Void, any Error>] = []
-    var idle: [Int: CheckedContinuation<Void, Never>] = [:]
+    /// The calls that wait for the queue to be idle.
+    var idle: [Int: AsyncStream<Void>.Continuation] = [:]
     var lastIdle = 0
     /// How many calls of `onFinish` are pending.
     var telling = 0
@@ -136,7 +99,7 @@ public actor DownloadQueue {
         self.table = table
         limiter = RateLimiter(bytesPerSecond: configuration.rateLimit)
         state = QueueState(order: configuration.order, maximumRunning: configuration.maximumRunning)
-        live = Self.restore(left, into: &state)
+        Self.restore(left, into: &state)
     }
 
     /// Downloads one file when it is its turn.
@@ -167,9 +130,9 @@ public actor DownloadQueue {
             return try await withCheckedThrowingContinuation { continuation in
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
                 waiters[caller] = (addition.key, continuation)
-                take([(request, addition)])
-                if let delivery = number(of: addition) {
-                    live[addition.key]?.listeners.add(caller, to: delivery, onEvent)
+                take([addition])
+                if let item = state.items[addition.key], let delivery = item.delivery(to: addition.destination) {
+                    item.listeners.add(caller, to: delivery.number, onEvent)
                 }
             }
         } onCancel: {
@@ -214,7 +177,7 @@ public actor DownloadQueue {
             earlier[addition.key, default: []].append(request)
             additions.append(addition)
         }
-        take(Array(zip(requests, additions)))
+        take(additions)
         try await recorded()
     }
 

@@ -69,8 +69,7 @@ extension DownloadRequest {
         request.connections = 1
         return try await request.received(in: MemoryStore(passing: passed), over: transport, onEvent: onEvent) { run in
             let partial = await run.transfer.partial
-            let comparesDigest = run.comparesDigest
-            let field = comparesDigest ? partial.representation?.reprDigest : nil
+            let field = run.comparesDigest ? partial.representation?.reprDigest : nil
             // The algorithm cannot change after bytes have been passed on.
             let announced = HTTPDigest(field: field, preferring: passed.algorithm)
             let expected = digest ?? (announced?.algorithm == passed.algorithm ? announced : nil)

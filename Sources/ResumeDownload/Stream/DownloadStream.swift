@@ -31,17 +31,15 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     private let state: StreamState
     private let task: Task<DownloadResult, any Error>
-    private let algorithm: HTTPDigest.Algorithm
-    /// How many bytes at the end are withheld until everything has been verified.
-    private let withheld: Int64
+    /// The digest that the file must have; nil if unknown.
+    private let digest: HTTPDigest?
 
     init(_ request: DownloadRequest, downloader: Downloader, onEvent: @escaping DownloadEvent.Listener) {
         let state = StreamState()
         self.state = state
         var request = request
         request.ifExists = [.skip, .fail].contains(request.ifExists) ? .fail : .replace
-        algorithm = request.digest?.algorithm ?? .sha256
-        withheld = request.digest == nil ? 1 : StreamCursor.withheldForDigest
+        digest = request.digest
         task = Task {
             let outcome = await Result { [request] in
                 try await downloader.download(request, isRead: true) { transfer in
@@ -144,7 +142,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     fileprivate func iterator(from offset: Int64, endsDownload: Bool) -> Iterator {
         Iterator(
-            stream: self, cursor: StreamCursor(algorithm, from: offset, withholding: withheld),
+            stream: self, cursor: StreamCursor(from: offset, expecting: digest),
             changes: state.changes().makeAsyncIterator(), endsDownload: endsDownload)
     }
 
@@ -165,16 +163,11 @@ public final class DownloadStream: AsyncSequence, Sendable {
         /// - Throws: The errors of ``Downloader/download(_:onEvent:)``, or a `DownloadError` with the code
         ///   `representationChanged`.
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            if isAtEnd { return nil }
             do {
-                while !isAtEnd {
-                    try Task.checkCancellation()
-                    switch try await stream.state.step(&cursor) {
-                    case .bytes(let bytes): return bytes
-                    case .nothingYet: _ = await changes.next(isolation: actor)
-                    case .end: isAtEnd = true
-                    }
-                }
-                return nil
+                let bytes = try await stream.state.next(&cursor, &changes, isolation: actor)
+                isAtEnd = bytes == nil
+                return bytes
             } catch {
                 isAtEnd = true
                 if endsDownload || !(error is CancellationError) { stream.cancel() }

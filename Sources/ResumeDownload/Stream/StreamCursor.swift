@@ -19,9 +19,6 @@ struct StreamCursor: Sendable {
     /// The maximum number of bytes returned at once.
     static let pieceSize: Int64 = 256 << 10
 
-    /// How many bytes at the end are withheld if the file must have a digest.
-    static let withheldForDigest: Int64 = 64 << 10
-
     /// How many bytes at the end are withheld until everything has been verified.
     private let withheld: Int64
     /// The offset of the first byte to return.
@@ -33,11 +30,11 @@ struct StreamCursor: Sendable {
     /// The epoch that the bytes returned so far are known to belong to.
     var epoch: Int?
 
-    init(_ algorithm: HTTPDigest.Algorithm, from start: Int64, withholding withheld: Int64) {
-        self.withheld = withheld
+    init(from start: Int64, expecting digest: HTTPDigest?) {
+        withheld = digest == nil ? 1 : 64 << 10
         self.start = max(start, 0)
         offset = self.start
-        hash = RunningHash(algorithm)
+        hash = RunningHash(digest?.algorithm ?? .sha256)
     }
 
     /// Whether bytes were returned.

@@ -79,46 +79,40 @@ final class StreamState: Sendable {
         for reader in readers { reader.yield() }
     }
 
-    /// The result of one attempt to read.
-    enum Step {
-        case bytes([UInt8])
-        case nothingYet
-        case end
-    }
-
-    /// Reads the next bytes if that is possible at this moment.
+    /// Reads the next bytes, waiting for a change as long as that is not possible.
     ///
-    /// - Throws: The error of the download; `DownloadError`, `StoreError`.
-    func step(_ cursor: inout StreamCursor) async throws -> Step {
-        let (transfer, start, outcome) = snapshot
-        // After a failure, the lease is released and others may write.
-        let result = try outcome?.get()
-        guard let transfer else { return .nothingYet }
-        let view = transfer.heldView
-        // The overlap with the earlier bytes has been compared as soon as more bytes than those have been received.
-        let isConfirmed = view.held > start ?? .max
-        switch cursor.action(for: view, isConfirmed: isConfirmed || cursor.hasReturned, isVerified: result != nil) {
-        case .wait:
-            return .nothingYet
-        case .end:
-            return .end
-        case .fail:
-            throw DownloadError(.representationChanged, .changedWhileRead)
-        case .compare:
-            guard try await compare(&cursor, with: transfer, in: view.epoch) else { return .nothingYet }
-            return try await step(&cursor)
-        case .read(let range):
-            guard let bytes = try await read(range, of: transfer, in: view.epoch, &cursor) else {
-                // Damaged bytes are fetched again before the whole is verified, not after.
-                guard result == nil else {
-                    throw StoreError(.heldBytesDiffer, "the stored bytes were changed on disk")
+    /// - Returns: nil at the end of the file.
+    /// - Throws: The error of the download; `DownloadError`, `StoreError`, `CancellationError`.
+    func next(
+        _ cursor: inout StreamCursor, _ changes: inout AsyncStream<Void>.Iterator,
+        isolation actor: isolated (any Actor)?
+    ) async throws -> [UInt8]? {
+        while true {
+            try Task.checkCancellation()
+            let (transfer, start, outcome) = snapshot
+            // After a failure, the lease is released and others may write.
+            let result = try outcome?.get()
+            if let transfer {
+                let view = transfer.heldView
+                // The overlap with the earlier bytes has been compared as soon as more than those have been received.
+                let isConfirmed = view.held > start ?? .max || cursor.hasReturned
+                switch cursor.action(for: view, isConfirmed: isConfirmed, isVerified: result != nil) {
+                case .wait: break
+                case .end: return nil
+                case .fail: throw DownloadError(.representationChanged, .changedWhileRead)
+                case .compare: if try await compare(&cursor, with: transfer, in: view.epoch) { continue }
+                case .read(let range):
+                    if let bytes = try await read(range, of: transfer, in: view.epoch, &cursor) {
+                        guard let result, cursor.offset == view.held, !cursor.agrees(with: result.digest) else {
+                            return bytes
+                        }
+                        throw DownloadError(.digestMismatch, .readDigestMismatch)
+                    }
+                    // Damaged bytes are fetched again before the whole is verified, not after.
+                    if result != nil { throw StoreError(.heldBytesDiffer, "the stored bytes were changed on disk") }
                 }
-                return .nothingYet
             }
-            if let result, cursor.offset == view.held, !cursor.agrees(with: result.digest) {
-                throw DownloadError(.digestMismatch, .readDigestMismatch)
-            }
-            return .bytes(bytes)
+            _ = await changes.next(isolation: actor)
         }
     }
 

@@ -4,9 +4,9 @@ import ResumeSQLite
 
 /// The rows of `queued` that are jobs: those with a list.
 extension Connection {
-    private static let jobColumns = queuedColumns.replacing(" state,", with: " ifnull(ended, state),")
+    static let jobColumns = queuedColumns.replacing(" state,", with: " ifnull(ended, state),")
     /// Of a queue, from one ID to another, only those that are left or all, at most a number.
-    private static let range =
+    static let range =
         "FROM queued WHERE +queue = ? AND id BETWEEN ? AND ? AND (NOT ? OR ended IS NULL) ORDER BY id LIMIT ?"
     private static let jobQuery = "SELECT \(jobColumns) FROM queued WHERE id = ? AND queue = ?"
 
@@ -29,11 +29,6 @@ extension Connection {
         ) { row in row.integer(0).map { ($0, Self.job(row)) } }
     }
 
-    /// Returns the IDs of ``jobs(in:ids:onlyLeft:limit:)``.
-    borrowing func jobIDs(in queue: Int64, ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) throws -> [Int64] {
-        try rows("SELECT id \(Self.range)", queue, ids.lowerBound, ids.upperBound, onlyLeft, limit) { $0.integer(0) }
-    }
-
     borrowing func job(_ id: Int64, in queue: Int64) throws -> Job? {
         try first(Self.jobQuery, id, queue, body: Self.job)
     }
@@ -54,40 +49,6 @@ extension Connection {
     /// Returns the destination of a job that is left to do and has a key; nil if there is none.
     borrowing func destinationOfJob(for key: String) throws -> String? {
         try text("SELECT destination FROM queued WHERE key = ? AND list <> 0 AND ended IS NULL LIMIT 1", key)
-    }
-
-    /// Returns jobs of later lists with the same destination, at most a few, without those that cannot be read.
-    borrowing func later(than job: Job, in queue: Int64) throws -> [Job] {
-        let sql = "SELECT \(Self.jobColumns) FROM queued WHERE destination = ? AND list > ? AND queue = ? LIMIT 16"
-        return try rows(sql, job.destination, job.list, queue, body: Self.job)
-    }
-
-    /// Returns the number of jobs that are left to do.
-    borrowing func countOfJobsLeft(in queue: Int64) throws -> Int64 {
-        // The rows are read only for those that failed permanently.
-        try integer(
-            """
-            SELECT (SELECT count(*) FROM queued WHERE queue = ?1 AND state <> 'failed')
-                + (SELECT count(*) FROM queued WHERE queue = ?1 AND state = 'failed' AND ended IS NULL)
-            """, queue) ?? 0
-    }
-
-    /// Returns the lists of runs that were interrupted: they have jobs that were not tried to the end.
-    borrowing func unfinishedLists(in queue: Int64) throws -> Set<Int64> {
-        // One step of the index for each list; DISTINCT would read all rows.
-        Set(
-            try rows(
-                """
-                WITH RECURSIVE left (list) AS (
-                    SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed'
-                    UNION ALL
-                    SELECT (SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed' AND list > left.list)
-                    FROM left WHERE left.list IS NOT NULL)
-                SELECT list FROM left WHERE list IS NOT NULL AND EXISTS (
-                    SELECT 1 FROM queued
-                    WHERE queue = ?1 AND state <> 'failed' AND list = left.list AND failure IS NULL)
-                """, queue
-            ) { $0.integer(0) })
     }
 
     /// Records jobs of a list.
@@ -210,32 +171,5 @@ extension Connection {
                 file = ifnull(file, (SELECT file FROM delivered WHERE path = ? AND url = ?)) WHERE id = ? AND queue = ?
             """, columns.state, columns.ended,
             failure?.stored, isRun, unchanged?.path, unchanged?.url, id, queue)
-    }
-
-    /// Removes some of the jobs that are done, if their lists are too: those of before a time, and all but the newest
-    /// ones.
-    ///
-    /// - Returns: The number of removed jobs.
-    borrowing func pruneJobs(in queue: Int64, doneBefore time: Int64, most: Int64, limit: Int64) throws -> Int {
-        // The text begins with the time. A job without one is of no use to a later run.
-        try run(
-            """
-            DELETE FROM queued WHERE id IN (
-                SELECT id FROM queued AS job WHERE queue = ?1 AND ended = 'done'
-                    AND (CAST(ifnull(file, 0) AS INTEGER) < ?2 OR id <= ifnull(
-                        (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
-                    AND NOT EXISTS (SELECT 1 FROM queued WHERE queue = ?1 AND list = job.list AND state <> 'failed')
-                ORDER BY id LIMIT ?4)
-            """, queue, time, most, limit)
-    }
-
-    /// Returns the largest number of a list with jobs that a new one may replace; nil if there are no jobs.
-    borrowing func lastList(in queue: Int64) throws -> Int64? {
-        // Two steps of indices: of what is left to do, and the newest row, which may have failed permanently.
-        try integer(
-            """
-            SELECT max(list) FROM (SELECT max(list) AS list FROM queued WHERE queue = ?1 AND state <> 'failed'
-                UNION ALL SELECT list FROM queued WHERE id = (SELECT max(id) FROM queued))
-            """, queue)
     }
 }

@@ -98,11 +98,6 @@ extension Connection {
             """, values + [queue, request.key, request.destination]
         ) { $0.integer(0) }.first ?? 0
     }
-
-    /// Removes a request that was cancelled from a queue.
-    borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
-        try run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue)
-    }
 }
 
 /// The bytes of queued requests that were removed.
@@ -123,19 +118,6 @@ extension Connection {
             UPDATE queued SET evicted = min(max(evicted, 0), ?) + ?,
                 failure = iif(list <> 0 AND ended IS NULL, ?, failure) WHERE key = ?
             """, Self.largest, min(evicted, Self.largest), lost.stored, key)
-    }
-
-    /// Returns the number of bytes removed since the downloads of a queue last ran, by key.
-    borrowing func evictedBytes(in queue: Int64) throws -> [String: Int64] {
-        let found = try rows("SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0", queue) { row in
-            row.text(0).flatMap { key in row.integer(1).map { (key, $0) } }
-        }
-        return Dictionary(found, uniquingKeysWith: max)
-    }
-
-    /// Clears the number of removed bytes of a download in a queue after it was reported.
-    borrowing func forgetEviction(of key: String, in queue: Int64) throws {
-        try run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", queue, key)
     }
 }
 

@@ -28,7 +28,7 @@ extension JobTable {
     /// - Returns: The row IDs, in the order of the requests.
     package func record(_ requests: [Job], removing ids: some Sequence<Int64> & Sendable) async throws -> [Int64] {
         try await store.writeEntry { [queue] connection in
-            for id in ids { try connection.removeQueued(id, from: queue) }
+            for id in ids { try connection.run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue) }
             return try requests.map { try connection.setQueued($0, in: queue) }
         }
     }
@@ -37,7 +37,13 @@ extension JobTable {
     ///
     /// It completes even if the task is cancelled, since otherwise a report would say that the bytes are still stored.
     package func evictedBytes() async throws -> [String: Int64] {
-        try await store.readToEnd { [queue] connection in try connection.evictedBytes(in: queue) }
+        try await store.readToEnd { [queue] connection in
+            let sql = "SELECT key, evicted FROM queued WHERE queue = ? AND evicted > 0"
+            let found = try connection.rows(sql, queue) { row in
+                row.text(0).flatMap { key in row.integer(1).map { (key, $0) } }
+            }
+            return Dictionary(found, uniquingKeysWith: max)
+        }
     }
 
     /// Returns the number of bytes that the collector removed since a download last ran, and clears it.
@@ -47,7 +53,9 @@ extension JobTable {
             try connection.integer("SELECT max(evicted) FROM queued WHERE queue = ? AND key = ?", queue, key)
         }
         guard let bytes, bytes > 0 else { return 0 }
-        try await store.write { [queue] connection in try connection.forgetEviction(of: key, in: queue) }
+        _ = try await store.write { [queue] connection in
+            try connection.run("UPDATE queued SET evicted = 0 WHERE queue = ? AND key = ?", queue, key)
+        }
         return bytes
     }
 }
@@ -74,7 +82,13 @@ extension DownloadStore {
     package func jobTable(named name: String = JobTable.queueName, isShared: Bool = true) async throws -> JobTable {
         let (known, last) = try await read { connection in
             let known = try connection.integer("SELECT id FROM queue WHERE name = ?", name)
-            return (known, try known.flatMap { try connection.lastList(in: $0) })
+            // The largest one with jobs that a new one may replace. Two steps of indices: of what is left to do, and the
+            // newest row, which may have failed permanently.
+            let last = """
+                SELECT max(list) FROM (SELECT max(list) AS list FROM queued WHERE queue = ?1 AND state <> 'failed'
+                    UNION ALL SELECT list FROM queued WHERE id = (SELECT max(id) FROM queued))
+                """
+            return (known, try known.flatMap { try connection.integer(last, $0) })
         }
         let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
         let queues = try lockFile(.queues)

@@ -38,9 +38,19 @@ package final class JobTable: Sendable {
 
     package var identityKey: HashKey { store.identityKey }
 
-    /// Returns the lists that have something left to do.
+    /// Returns the lists of runs that were interrupted: they have jobs that were not tried to the end.
     package func unfinishedLists() async throws -> Set<Int64> {
-        try await store.read { [queue] connection in try connection.unfinishedLists(in: queue) }
+        // One step of the index for each list; DISTINCT would read all rows.
+        let sql = """
+            WITH RECURSIVE left (list) AS (
+                SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed'
+                UNION ALL
+                SELECT (SELECT min(list) FROM queued WHERE queue = ?1 AND state <> 'failed' AND list > left.list)
+                FROM left WHERE left.list IS NOT NULL)
+            SELECT list FROM left WHERE list IS NOT NULL AND EXISTS (
+                SELECT 1 FROM queued WHERE queue = ?1 AND state <> 'failed' AND list = left.list AND failure IS NULL)
+            """
+        return Set(try await store.read { [queue] connection in try connection.rows(sql, queue) { $0.integer(0) } })
     }
 
     /// Records jobs in one transaction that survives a power loss.
@@ -70,30 +80,26 @@ package final class JobTable: Sendable {
         }
     }
 
-    /// Returns the jobs with IDs in a range, in order, without those that cannot be read.
-    ///
-    /// - Parameters:
-    ///   - ids: The range.
-    ///   - onlyLeft: Whether to leave out jobs that are done or cancelled.
-    ///   - limit: The maximum number of rows.
-    /// - Returns: The jobs.
-    /// - Throws: ``StoreError``
-    package func jobs(in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) async throws -> [Job] {
+    /// Returns the IDs in a range of jobs that are left to do, in order, at most a number of them.
+    package func left(in ids: ClosedRange<Int64>, limit: Int64) async throws -> [Int64] {
         try await store.read { [queue] connection in
-            try connection.jobs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit).compactMap(\.job)
+            let sql = "SELECT id \(Connection.range)"
+            return try connection.rows(sql, queue, ids.lowerBound, ids.upperBound, true, limit) { $0.integer(0) }
         }
     }
 
-    /// Returns the IDs in a range that jobs have, in order, at most a number of them.
-    package func ids(in ids: ClosedRange<Int64>, onlyLeft: Bool, limit: Int64) async throws -> [Int64] {
-        try await store.read { [queue] in try $0.jobIDs(in: queue, ids: ids, onlyLeft: onlyLeft, limit: limit) }
-    }
-
-    /// Returns the number of jobs that are left to do, and the largest ID of all; nil if there are no jobs.
-    package func left() async throws -> (count: Int, last: Int64)? {
+    /// Returns the number of jobs that are left to do, the first ones of these, and the largest ID of all; nil if there
+    /// are no jobs.
+    package func left(first limit: Int64) async throws -> (count: Int, first: [Job], last: Int64)? {
         try await store.read { [queue] connection in
             guard let last = try connection.integer("SELECT max(id) FROM queued") else { return nil }
-            return (Int(clamping: try connection.countOfJobsLeft(in: queue)), last)
+            // The rows are read only for those that failed permanently.
+            let count = """
+                SELECT (SELECT count(*) FROM queued WHERE queue = ?1 AND state <> 'failed')
+                    + (SELECT count(*) FROM queued WHERE queue = ?1 AND state = 'failed' AND ended IS NULL)
+                """
+            let first = try connection.jobs(in: queue, ids: 0...(.max), onlyLeft: true, limit: limit)
+            return (Int(clamping: try connection.integer(count, queue) ?? 0), first.compactMap(\.job), last)
         }
     }
 
@@ -155,7 +161,9 @@ package final class JobTable: Sendable {
         try await store.read { [queue] connection in
             var now = try connection.job(job.id, in: queue)
             now?.receivedBytes = try connection.entry(named: job.key)?.receivedBytes ?? 0
-            return (try connection.later(than: job, in: queue), now)
+            // A few are enough, and those that cannot be read are ignored.
+            let sql = "SELECT \(Connection.jobColumns) FROM queued WHERE destination = ? AND list > ? AND queue = ?"
+            return (try connection.rows(sql + " LIMIT 16", job.destination, job.list, queue, body: Connection.job), now)
         }
     }
 
@@ -200,7 +208,7 @@ package final class JobTable: Sendable {
     /// Removes the rows of jobs.
     package func forget(_ ids: [Int64]) async throws {
         try await store.write { [queue] connection in
-            for id in ids { try connection.removeQueued(id, from: queue) }
+            for id in ids { try connection.run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue) }
         }
     }
 
@@ -236,9 +244,16 @@ package final class JobTable: Sendable {
         try await store.write { connection in try connection.pruneDelivered() }
         let time = WallClock.milliseconds - Self.kept.age
         let limit: Int64 = 1000
+        // The text of a file begins with the time. A job without one is of no use to a later run.
+        let prune = """
+            DELETE FROM queued WHERE id IN (
+                SELECT id FROM queued AS job WHERE queue = ?1 AND ended = 'done'
+                    AND (CAST(ifnull(file, 0) AS INTEGER) < ?2 OR id <= ifnull(
+                        (SELECT id FROM queued WHERE queue = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))
+                    AND NOT EXISTS (SELECT 1 FROM queued WHERE queue = ?1 AND list = job.list AND state <> 'failed')
+                ORDER BY id LIMIT ?4)
+            """
         // Others write in between.
-        while try await store.write({ [queue] connection in
-            try connection.pruneJobs(in: queue, doneBefore: time, most: Self.kept.most, limit: limit)
-        }) == limit {}
+        while try await store.write({ [queue] in try $0.run(prune, queue, time, Self.kept.most, limit) }) == limit {}
     }
 }

@@ -1,4 +1,4 @@
-package import ResumeHTTP
+package import ResumeStore
 
 // Pausing, limits, and restoring items of an earlier process.
 extension QueueState {
@@ -72,35 +72,43 @@ extension QueueState {
 
     /// Adds an item of an earlier process that was paused, failed permanently, or is to continue.
     ///
-    /// - Returns: The number of the delivery.
-    @discardableResult
-    package mutating func restore(
-        _ new: Addition, rank: Int64, isPaused: Bool, failure: Reason? = nil, isReady: Bool
-    ) -> Int {
+    /// - Parameters:
+    ///   - row: The row of a delivery.
+    ///   - rank: Its rank.
+    ///   - request: The recorded request; nil if it could not be stored.
+    package mutating func restore(_ row: Job, rank: Int64, _ request: DownloadRequest?) {
         noteRank(rank)
-        let wish: Wish = failure != nil ? .failed : isPaused ? .paused : .restored
-        if items[new.key] == nil {
-            insert(Item(key: new.key, priority: new.priority, rank: rank, wish: wish))
+        let wish: Wish = row.failure != nil ? .failed : row.state == .paused ? .paused : .restored
+        if items[row.key] == nil {
+            let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
+            var item = Item(key: row.key, priority: priority, rank: rank, wish: wish)
+            item.url = row.url
+            item.listeners = Listeners(.init(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
+            insert(item)
         }
-        var delivery = newDelivery(to: new.destination, isKept: true, isReady: isReady)
+        var recorded = row
+        recorded.receivedBytes = 0
+        recorded.totalBytes = nil
+        var delivery = newDelivery(to: row.destination)
+        delivery.isKept = true
         delivery.isRestored = true
-        delivery.failure = failure
-        update(new.key) {
+        delivery.request = request
+        delivery.row = recorded
+        delivery.failure = row.failure
+        update(row.key) {
             $0.deliveries.append(delivery)
+            $0.lastFailure = $0.lastFailure ?? row.failure
             // If one delivery is to continue, the whole item does.
             if wish == .restored || $0.wish == .failed { $0.wish = wish }
         }
-        if new.isExclusive, wish == .restored { force(new.key) }
-        return delivery.number
+        if row.isExclusive, wish == .restored { force(row.key) }
     }
 
-    /// Marks restored deliveries as having a request; those that were not paused wait for their turn.
-    package mutating func supply(_ deliveries: [(key: Key, destination: String)]) -> [Action] {
-        for (key, destination) in deliveries {
+    /// Sets the requests of restored deliveries; those that were not paused wait for their turn.
+    package mutating func supply(_ requests: [(key: Key, delivery: Int, DownloadRequest)]) -> [Action] {
+        for (key, number, request) in requests {
             update(key) {
-                if let index = $0.index(of: destination) {
-                    ($0.deliveries[index].isReady, $0.deliveries[index].isRestored) = (true, false)
-                }
+                if let delivery = $0[number] { $0.give(request, to: delivery) }
                 if $0.wish == .restored, $0.hasWork { $0.wish = .waiting }
             }
         }

@@ -2,6 +2,7 @@
 extension QueueState {
     /// A request for a delivery.
     package struct Addition: Sendable {
+        package var request: DownloadRequest
         package var key: Key
         package var destination: String
         /// The caller that waits for it; nil if it is wanted without one.
@@ -10,10 +11,11 @@ extension QueueState {
         package var isExclusive: Bool
 
         package init(
-            _ key: Key, to destination: String, caller: Caller? = nil, priority: DownloadQueue.Priority = .normal,
-            isExclusive: Bool = false
+            _ request: DownloadRequest, to destination: String, caller: Caller? = nil,
+            priority: DownloadQueue.Priority = .normal, isExclusive: Bool = false
         ) {
-            self.key = key
+            self.request = request
+            key = request.storeKey
             self.destination = destination
             self.caller = caller
             self.priority = priority
@@ -33,18 +35,11 @@ extension QueueState {
         } else {
             insert(Item(key: new.key, priority: new.priority, rank: newRank(), wish: .waiting))
         }
-        let index = items[new.key]?.index(of: new.destination)
-        var delivery =
-            index.flatMap { items[new.key]?.deliveries[$0] }
-            ?? newDelivery(to: new.destination, isKept: false, isReady: true)
-        delivery.isReady = true
-        delivery.isRestored = false
+        var delivery = items[new.key]?.delivery(to: new.destination) ?? newDelivery(to: new.destination)
         delivery.hasFailed = false
         delivery.failure = nil
         if let caller = new.caller { delivery.callers.append(caller) } else { delivery.isKept = true }
-        update(new.key) {
-            if let index { $0.deliveries[index] = delivery } else { $0.deliveries.append(delivery) }
-        }
+        update(new.key) { $0.give(new.request, to: delivery) }
         if new.isExclusive { force(new.key) }
     }
 

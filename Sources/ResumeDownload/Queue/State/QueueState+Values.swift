@@ -1,19 +1,26 @@
 package import ResumeHTTP
+import ResumeStore
 
 extension QueueState {
     /// The state that an item should reach: `waiting` is to run when it is its turn, and `downloading` is none.
     package typealias Wish = DownloadQueue.Report.State
 
     /// A destination of an item.
-    package struct Delivery: Sendable, Hashable {
+    package struct Delivery: Sendable {
         /// Unique: a delivery that was cancelled and is requested again gets a new number.
         package let number: Int
         package let destination: String
         package var callers: [Caller] = []
         /// Whether it is wanted even if no caller waits for it.
-        var isKept: Bool
-        /// Whether a request for it exists.
-        package var isReady: Bool
+        var isKept = false
+        /// nil if an earlier process left it and the request could not be stored.
+        var request: DownloadRequest?
+        /// How many requests have been made for it.
+        var version = 0
+        /// The row as last recorded.
+        var row: Job?
+        /// How often it was delivered; each time, its row was removed.
+        var rowsDelivered = 0
         /// Whether an earlier process left it and it has not been resumed or requested since.
         var isRestored = false
         /// Whether it failed and waits until the other deliveries have been tried.
@@ -21,6 +28,7 @@ extension QueueState {
         /// Why it failed permanently; nil if it did not.
         package var failure: Reason?
 
+        package var isReady: Bool { request != nil }
         /// Whether it can run when it is its turn.
         var isNext: Bool { isReady && !hasFailed && failure == nil }
         var isWanted: Bool { isKept || !callers.isEmpty }
@@ -49,7 +57,7 @@ extension QueueState {
     }
 
     /// One download.
-    package struct Item: Sendable, Hashable {
+    package struct Item: Sendable {
         package let key: Key
         package var priority: DownloadQueue.Priority
         package var isExclusive = false
@@ -59,7 +67,22 @@ extension QueueState {
         package var deliveries: [Delivery] = []
         /// Whether it is removed as soon as its run has ended.
         var isForgotten = false
+        // What follows is kept for the queue.
+        /// The URL of the latest request.
+        var url = ""
+        var listeners = Listeners()
+        var task: Task<Void, Never>?
+        /// The request that the last run was started with, which has the reason for stopping it, and its version.
+        var begun: (request: DownloadRequest, version: Int)?
+        var announcing: Task<Void, Never>?
+        var sign: WaitingSign?
+        /// Why the last run failed.
+        var lastFailure: Reason?
 
+        /// The request of any delivery; they have the same key.
+        var request: DownloadRequest? { deliveries.lazy.compactMap(\.request).first }
+        /// The lowest rate that is requested.
+        var rateLimit: Int64? { deliveries.compactMap(\.request?.rateLimit).filter { $0 > 0 }.min() }
         /// The next delivery to run.
         var next: Delivery? { deliveries.first(where: \.isNext) }
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
@@ -73,13 +96,39 @@ extension QueueState {
         /// Why it, or the first of its failed deliveries, failed permanently.
         package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
 
+        /// The delivery with a number; a new one is the last.
+        subscript(number: Int) -> Delivery? {
+            get { deliveries.first { $0.number == number } }
+            set {
+                guard let newValue else { return }
+                if let index = deliveries.firstIndex(where: { $0.number == number }) {
+                    deliveries[index] = newValue
+                } else {
+                    deliveries.append(newValue)
+                }
+            }
+        }
+
+        /// Sets the request of a delivery; the old digest and rate limit stay if the new request has none.
+        mutating func give(_ request: DownloadRequest, to delivery: Delivery) {
+            var delivery = delivery
+            delivery.request = request
+            delivery.request?.digest = request.digest ?? self[delivery.number]?.request?.digest
+            delivery.request?.rateLimit = request.rateLimit ?? self[delivery.number]?.request?.rateLimit
+            delivery.version += 1
+            delivery.isRestored = false
+            self[delivery.number] = delivery
+            url = request.url.redacted
+            lastFailure = nil
+        }
+
         mutating func forEachDelivery(_ body: (inout Delivery) -> Void) {
             for index in deliveries.indices { body(&deliveries[index]) }
         }
 
-        /// The index of the delivery to a path, compared as bytes: equivalent Unicode spellings are different files.
-        func index(of destination: String) -> Int? {
-            deliveries.firstIndex { $0.destination.utf8.elementsEqual(destination.utf8) }
+        /// The delivery to a path, compared as bytes: equivalent Unicode spellings are different files.
+        func delivery(to destination: String) -> Delivery? {
+            deliveries.first { $0.destination.utf8.elementsEqual(destination.utf8) }
         }
     }
 

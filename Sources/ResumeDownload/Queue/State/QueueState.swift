@@ -12,13 +12,14 @@ package struct QueueState: Sendable {
     /// Whether the whole queue is paused.
     package internal(set) var isHeld = false
     package internal(set) var isClosed = false
-    package private(set) var items: [Key: Item] = [:]
+    package internal(set) var items: [Key: Item] = [:]
     /// The items that have a run, in the order of their starts.
     package internal(set) var running: [Key] = []
     var line = WaitingLine()
     var forced: Key?
     private var changed: Set<Key> = []
-    private var gone: [(key: Key, number: Int)] = []
+    /// The rows of deliveries that were removed.
+    var removals: Set<Int64> = []
     /// What to do after the present change.
     var actions: [Action] = []
     var lastRun = 0
@@ -50,18 +51,6 @@ package struct QueueState: Sendable {
         return changed
     }
 
-    /// Returns the deliveries that were removed since the last call.
-    package mutating func takeGone() -> [(key: Key, number: Int)] {
-        defer { gone = [] }
-        return gone
-    }
-
-    /// Marks an item as changed because data outside of this state has changed.
-    mutating func touch(_ key: Key) -> [Action] {
-        changed.insert(key)
-        return takeActions()
-    }
-
     /// Returns the actions since the last call, in order.
     mutating func takeActions() -> [Action] {
         defer { actions = [] }
@@ -84,16 +73,16 @@ extension QueueState {
         if forced == key { forced = nil }
         let before = item.deliveries
         body(&item)
-        for delivery in before where !item.deliveries.contains(where: { $0.number == delivery.number }) {
-            gone.append((key, delivery.number))
+        for delivery in before where item[delivery.number] == nil {
+            if let row = delivery.row?.id { removals.insert(row) }
         }
         if item.wish == .waiting { item.forEachDelivery { if $0.isReady { $0.isRestored = false } } }
         insert(item)
     }
 
-    mutating func newDelivery(to destination: String, isKept: Bool, isReady: Bool) -> Delivery {
+    mutating func newDelivery(to destination: String) -> Delivery {
         lastDelivery += 1
-        return Delivery(number: lastDelivery, destination: destination, isKept: isKept, isReady: isReady)
+        return Delivery(number: lastDelivery, destination: destination)
     }
 
     mutating func remove(_ key: Key) {
