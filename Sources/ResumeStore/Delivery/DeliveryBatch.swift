@@ -160,11 +160,8 @@ final class DeliveryBatch: Sendable {
         do throws(SystemError) {
             let mode = try file.destination.mode(in: folder)
             let name = creation.name.fileName
-            let names = try store.folder(of: creation.name) ?? store.blobs
-            try SystemError.check("fchmod", names.path(of: name)) { fchmod(file.blob.descriptor, mode) }
-            try SystemError.check("rename", file.destination.path) {
-                unsafe renameat(names.file.descriptor, name, folder.file.descriptor, file.destination.name)
-            }
+            try SystemError.check("fchmod", creation.folder.path(of: name)) { fchmod(file.blob.descriptor, mode) }
+            try creation.folder.move(name, to: folder, as: file.destination.name)
             note(path, takesFiles: true)
             return nil
         } catch {

@@ -40,9 +40,12 @@ enum BlobFolders {
         }
     }
 
-    fileprivate static func isSynced(_ folder: FileIdentity) -> Bool { state.withLock { $0.synced.contains(folder) } }
-
-    fileprivate static func noteSynced(_ folder: FileIdentity) {
+    /// Makes the name of a new blob survive a power loss, and once that of its folder.
+    static func synchronize(_ creation: BlobCreation, in store: StoreFolder) async throws {
+        try await FolderSynchronizer.shared.synchronize(creation.folder)
+        let folder = try creation.folder.file.status().identity
+        if state.withLock({ $0.synced.contains(folder) }) { return }
+        try await FolderSynchronizer.shared.synchronize(store.blobs)
         state.withLock { state in
             if state.synced.count >= 4 * most { state.synced = [] }
             state.synced.insert(folder)
@@ -84,19 +87,6 @@ extension StoreFolder {
         if let folder = try folder(of: name) { return folder }
         try Folder.create(part, in: blobs)
         return try Folder(part, in: blobs)
-    }
-
-    /// Returns the folders to be synced so that a new blob's name survives a power loss: its folder, and once the folder
-    /// with that.
-    func foldersToSync(for name: BlobName) throws(SystemError) -> [Folder] {
-        guard name.folder != nil, let folder = try folder(of: name) else { return [blobs] }
-        return try BlobFolders.isSynced(folder.file.status().identity) ? [folder] : [folder, blobs]
-    }
-
-    /// Records that the folders of a blob were synced.
-    func noteSynced(_ folders: [Folder]) throws(SystemError) {
-        guard folders.count > 1, let folder = folders.first else { return }
-        BlobFolders.noteSynced(try folder.file.status().identity)
     }
 
     /// Returns the metadata of a blob; nil if it does not exist.

@@ -209,9 +209,7 @@ extension Transfer {
                 _ = try? store.folder.remove(creation.name)
                 throw error
             }
-            let folders = try store.folder.foldersToSync(for: creation.name)
-            for changed in folders { try await FolderSynchronizer.shared.synchronize(changed) }
-            try store.folder.noteSynced(folders)
+            try await BlobFolders.synchronize(creation, in: store.folder)
             KillPoint.reached(.blobCreated)
             let isNew = !isClaimed
             // Meanwhile, the transfer may have been closed.
