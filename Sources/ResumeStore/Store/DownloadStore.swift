@@ -127,19 +127,6 @@ public final class DownloadStore: Sendable {
         try withConnectionNow(of: database) { try write(with: $0, durability: durability, body) }
     }
 
-    /// Commits a transaction that may create a row.
-    func writeRow<Result: Sendable>(
-        durability: Connection.CommitDurability, _ body: @Sendable (borrowing Connection) throws -> Result
-    ) throws -> Result {
-        do {
-            return try writeNow(durability: durability, body)
-        } catch let error as StoreError where error.code == .noSpace {
-            // SQLite reports the same error for a full disk and for IDs that are used up.
-            guard try writeNow({ try $0.restoreNumbers() }) else { throw error }
-            return try writeNow(durability: durability, body)
-        }
-    }
-
     /// Runs a closure with the connection, then returns to the caller's executor.
     ///
     /// The optimizer of Swift 6.3 loses the isolation of a function that it specializes, and then removes the return to
@@ -168,7 +155,13 @@ public final class DownloadStore: Sendable {
         _ body: (borrowing Connection) throws -> Result
     ) throws -> Result {
         let result = try guardLock.shared {
-            try connection.transaction(.immediate, durability: durability) { try body(connection) }
+            do {
+                return try connection.transaction(.immediate, durability: durability) { try body(connection) }
+            } catch let error as SQLiteError where error.code == .full {
+                // SQLite reports the same error for a full disk and for IDs that are used up.
+                guard try connection.transaction(.immediate, { try connection.restoreNumbers() }) else { throw error }
+                return try connection.transaction(.immediate, durability: durability) { try body(connection) }
+            }
         }
         // The commit has succeeded even if the checkpoint fails; `doctor` shows the size of the log.
         try? checkpointer.committed(connection)

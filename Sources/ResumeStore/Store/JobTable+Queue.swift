@@ -27,7 +27,7 @@ extension JobTable {
     ///
     /// - Returns: The row IDs, in the order of the requests.
     package func record(_ requests: [Job], removing ids: some Sequence<Int64> & Sendable) async throws -> [Int64] {
-        try await store.writeEntry { [queue] connection in
+        try await store.write { [queue] connection in
             for id in ids { try connection.removeQueued(id, from: queue) }
             return try requests.map { try connection.setQueued($0, in: queue) }
         }
@@ -76,7 +76,7 @@ extension DownloadStore {
             let known = try connection.integer("SELECT id FROM queue WHERE name = ?", name)
             return (known, try known.flatMap { try connection.lastList(in: $0) })
         }
-        let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
+        let id = if let known { known } else { try await write { try $0.queue(named: name) } }
         let queues = try lockFile(.queues)
         guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: !isShared) }) else {
             throw StoreError(

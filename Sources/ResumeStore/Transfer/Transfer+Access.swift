@@ -130,7 +130,7 @@ extension DownloadStore {
         of name: String, selection: RangeSelection?, for caller: Caller
     ) async throws -> Fresh {
         let folder = folder
-        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await writeEntry { connection in
+        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await write { connection in
             let variants = Array(try connection.variants(of: name).reversed())
             let free = (1...Variant.most).filter { number in !variants.contains { $0.number == number } }
             let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
@@ -191,7 +191,7 @@ extension Transfer {
         let entry = entry
         let url = caller.url.redacted
         // If nil, an earlier release of this program created the row in the meantime, and is using it.
-        let claimed = try store.writeRow(durability: .process) { connection in
+        let claimed = try store.writeNow { connection in
             try connection.claim(entry, url: url, in: store.folder)
         }
         guard let claimed else { throw StoreError.superseded }

@@ -214,7 +214,7 @@ extension Transfer {
             let isNew = !isClaimed
             // Meanwhile, the transfer may have been closed.
             try requireOpen()
-            let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
+            let (begun, lease) = try store.writeNow(durability: ranges.isEmpty ? .process : .power) { connection in
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
                     fresh?.entry ?? old, with: representation, for: requester, url: url, blob: creation.name,
