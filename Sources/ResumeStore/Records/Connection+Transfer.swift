@@ -150,7 +150,7 @@ extension Connection {
         try insert(
             "INSERT INTO event (key, at, kind, reason, bytes)", "(?, ?, ?, ?, ?)",
             events.suffix(Int(Self.eventLimit)).map {
-                [.text($0.key), .integer($0.at), .text($0.kind.rawValue), .text($0.reason.stored), .integer($0.bytes)]
+                [$0.key, $0.at, $0.kind.rawValue, $0.reason.stored, $0.bytes]
             })
         try run("DELETE FROM event WHERE id <= ?", lastInsertRowID.addingSaturating(-Self.eventLimit))
     }
