@@ -153,7 +153,7 @@ extension DownloadStore {
             // Adjacent parts of several streams are joined.
             let chunks = trusted.chunks.joined
             if chunks != entry.chunks {
-                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
+                try connection.reduceChunks(of: entry) { _ in chunks }
             }
             if trusted.stopsGrowing || !trustsLengths { try connection.stopGrowing(id: entry.id) }
             if trustsLengths, let end = trusted.growth.last?.end {

@@ -79,7 +79,7 @@ extension Transfer {
         guard memory == nil else { return entry.chunks = change(Entry.Chunk.inMemory(held, like: entry.chunks)) }
         let entry = entry
         let reduced: Entry? = try await store.write { connection in
-            let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation, change)
+            let isCurrent = try connection.reduceChunks(of: entry, change)
             guard isCurrent else { return nil }
             try connection.record(kind, key: entry.key, reason: reason, bytes: lost)
             return try connection.entry(id: entry.id)
@@ -148,12 +148,7 @@ extension Transfer {
     /// Records a value in the entry's row, if there is one.
     func set(_ column: String, to value: (any SQLiteBindable)?) async throws {
         guard isClaimed else { return }
-        let id = entry.id
-        let generation = entry.generation
-        try await disk?.write { connection in
-            _ = try connection.run(
-                "UPDATE download SET \(column) = ? WHERE id = ? AND generation = ?", value, id, generation)
-        }
+        _ = try await disk?.write { [entry] connection in try connection.update(entry, "\(column) = ?", [value]) }
     }
 
     /// Continues with an entry as it was read in the transaction that changed it.
