@@ -102,7 +102,9 @@ final class DeliveryBatch: Sendable {
     /// - Returns: Whom to tell, and what; nil if no file is waiting.
     private func serveNext(_ store: DownloadStore) -> [(CheckedContinuation<Outcome, Never>, Outcome)]? {
         let batch = next()
-        return batch.isEmpty ? nil : Array(zip(batch.map(\.waiter), deliver(batch.map(\.file), for: store)))
+        if batch.isEmpty { return nil }
+        let outcomes = deliver(batch.map(\.file), for: store)
+        return Array(zip(batch.map(\.waiter), outcomes))
     }
 
     /// Names a file, and remembers whether that is possible in this folder.
