@@ -68,7 +68,7 @@ final class BlobCreation: Sendable {
 
     /// Creates a file, or gives an unnamed one a name and its permissions.
     init(of unnamed: OpenFile? = nil, in store: StoreFolder) throws {
-        name = BlobName(in: BlobFolders.current())
+        name = BlobName(in: BlobFolders.next())
         lock = try StoreLock(creationsIn: store)
         try lock.holdShared()
         do {

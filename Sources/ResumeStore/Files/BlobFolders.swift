@@ -8,13 +8,11 @@ import Synchronization
 /// folders must be synced.
 enum BlobFolders {
     private struct State {
-        var current = random()
+        var current = BlobFolders.name(Int.random(in: 0..<256))
         /// The number of blobs in the current folder.
         var count = 0
         /// The folders whose own names were synced by this process.
         var synced: Set<FileIdentity> = []
-
-        static func random() -> String { BlobFolders.name(Int.random(in: 0..<256)) }
     }
 
     /// The number of blobs after which another folder is used.
@@ -28,15 +26,11 @@ enum BlobFolders {
     static func number(_ name: String?) -> Int64 { name.flatMap { Int64($0, radix: 16) } ?? 256 }
 
     /// Returns the folder for the next blob.
-    static func current() -> String { state.withLock { $0.current } }
-
-    /// Counts a blob.
-    fileprivate static func note() {
+    static func next() -> String {
         state.withLock { state in
+            if state.count == most { state = State(synced: state.synced) }
             state.count += 1
-            if state.count < most { return }
-            state.current = State.random()
-            state.count = 0
+            return state.current
         }
     }
 
@@ -83,7 +77,6 @@ extension StoreFolder {
     /// Opens the folder of a new blob, and creates it if it does not exist.
     func makeFolder(of name: BlobName) throws(SystemError) -> Folder {
         guard let part = name.folder else { return blobs }
-        BlobFolders.note()
         if let folder = try folder(of: name) { return folder }
         try Folder.create(part, in: blobs)
         return try Folder(part, in: blobs)
