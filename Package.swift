@@ -300,8 +300,8 @@ let package = Package(
         .target(
             name: "Crowd",
             dependencies: [
-                "CResumeFiles", "CUnfetchHook", "FaultInjection", "OriginServer", "ResumeSQLite", "ResumeStore",
-                "TestSupport",
+                "CResumeFiles", "CUnfetchHook", "FaultInjection", "OriginServer", "ResumeFiles", "ResumeSQLite",
+                "ResumeStore", "TestSupport",
             ],
             path: "Tests/Crowd", swiftSettings: testSettings),
         .executableTarget(

@@ -14,12 +14,10 @@ extension OpenFile {
     /// Computes the checksum of a range; nil if the file is shorter.
     package func checksum(of range: Range<Int64>) throws(SystemError) -> UInt32? {
         var checksum: UInt32 = 0
-        let size: Int64 = 256 << 10
-        for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(size)) {
-            let wanted = Int(min(size, range.upperBound - start))
-            let part = try bytes(wanted, at: start)
-            guard part.count == wanted else { return nil }
-            checksum = Checksum.crc32c(unsafe part.span.bytes, continuing: checksum)
+        for part in range.parts(of: 256 << 10) {
+            let bytes = try bytes(part.count, at: part.lowerBound)
+            guard bytes.count == part.count else { return nil }
+            checksum = Checksum.crc32c(unsafe bytes.span.bytes, continuing: checksum)
         }
         return checksum
     }

@@ -37,7 +37,7 @@ package final class FolderSynchronizer: Sendable {
             guard case .failure = result else { continue }
             // The system reports a failure once. The next sync would succeed although the names of the requests that
             // arrived during this one may not be on disk.
-            let failed = waiters.withLock { $0.updateValue([], forKey: identity) } ?? []
+            guard let failed = next(identity) else { return }
             for waiter in failed { waiter.resume(with: result) }
         }
     }

@@ -33,12 +33,10 @@ extension OpenFile {
             done += Int64(count)
         }
         #endif
-        let size: Int64 = 1 << 20
-        for start in stride(from: done, to: range.upperBound, by: Int(size)) {
-            let wanted = Int(min(size, range.upperBound - start))
-            let part = try bytes(wanted, at: start)
-            guard part.count == wanted else { throw SystemError(number: EIO, call: "read", path: path) }
-            try target.write(unsafe part.span.bytes, at: start)
+        for part in (done..<range.upperBound).parts(of: 1 << 20) {
+            let bytes = try bytes(part.count, at: part.lowerBound)
+            guard bytes.count == part.count else { throw SystemError(number: EIO, call: "read", path: path) }
+            try target.write(unsafe bytes.span.bytes, at: part.lowerBound)
         }
     }
 
@@ -51,5 +49,14 @@ extension OpenFile {
         }
         #endif
         try copy(0..<length, to: target)
+    }
+}
+
+extension Range<Int64> {
+    /// Returns its parts of a length, of which the last one may be shorter.
+    package func parts(of length: Int64) -> some Sequence<Range<Int64>> {
+        stride(from: lowerBound, to: upperBound, by: Int(length)).lazy.map { start in
+            start..<start + Swift.min(length, upperBound - start)
+        }
     }
 }

@@ -162,7 +162,7 @@ extension DownloadStore {
             }
             var blobs: [BlobName] = []
             if intact.heldBytes > 0 {
-                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in intact }
+                try connection.reduceChunks(of: entry) { _ in intact }
             } else {
                 blobs = try connection.remove(current)
             }

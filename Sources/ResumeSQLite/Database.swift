@@ -62,6 +62,9 @@ package final class QueueExecutor: SerialExecutor, TaskExecutor {
     }
 }
 
+/// A closure with a connection, which it must not keep.
+package typealias ConnectionUse<Result> = @Sendable (borrowing Connection) throws -> Result
+
 /// A connection that is isolated on its own executor.
 ///
 /// Closures with the connection run to completion before the next one begins: they are synchronous, so reentrancy of
@@ -97,10 +100,9 @@ package actor Database {
     /// Runs a closure with the connection to completion, even if the task is cancelled.
     ///
     /// - Throws: The error of `body`.
-    package func withConnection<Result: Sendable>(
-        _ body: @Sendable (borrowing Connection) throws -> Result
-    ) throws -> Result {
-        try body(try current().value)
+    package func withConnection<Result: Sendable>(_ body: ConnectionUse<Result>) throws -> Result {
+        guard let opened else { throw SQLiteError.closed }
+        return try body(opened.value)
     }
 
     /// Runs a closure like ``withConnection(_:)``, but on the calling thread, which is blocked while other closures
@@ -111,7 +113,7 @@ package actor Database {
     ///
     /// - Throws: The error of `body`.
     package nonisolated func withConnectionNow<Result: Sendable>(
-        _ body: @Sendable (borrowing Connection) throws -> Result
+        _ body: ConnectionUse<Result>
     ) throws -> Result {
         try executor.sync { try assumeIsolated { try $0.withConnection(body) } }
     }
@@ -119,15 +121,7 @@ package actor Database {
     /// Runs a closure that only reads and may take long; if the task is cancelled, the query is interrupted.
     ///
     /// - Throws: The error of `body`; `SQLITE_INTERRUPT` after a cancellation.
-    package func read<Result: Sendable>(
-        _ body: @Sendable (borrowing Connection) throws -> Result
-    ) throws -> Result {
-        let opened = try current()
-        return try opened.value.interruptible { try body(opened.value) }
-    }
-
-    private func current() throws(SQLiteError) -> Box<Connection> {
-        guard let opened else { throw .closed }
-        return opened
+    package func read<Result: Sendable>(_ body: ConnectionUse<Result>) throws -> Result {
+        try withConnection { connection in try connection.interruptible { try body(connection) } }
     }
 }

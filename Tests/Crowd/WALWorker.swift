@@ -1,5 +1,6 @@
 internal import CUnfetchHook
 internal import Foundation
+internal import ResumeFiles
 internal import ResumeSQLite
 internal import ResumeStore
 internal import Synchronization
@@ -51,7 +52,7 @@ package struct WALWorker {
         let connection = try Connection.open(path: path, vfs: "unfetch-hook")
         // On a disk whose syncs are slow, no checkpoint would come to the end of the log, which is then never reset.
         try connection.execute("PRAGMA synchronous = OFF")
-        let lock = try StoreLock(writersOf: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        let lock = try StoreLock(writersIn: Folder(URL(fileURLWithPath: path).deletingLastPathComponent().path))
         let deadline = ContinuousClock.now + .seconds(seconds)
         var rows = 0
         var checkpoints = 0

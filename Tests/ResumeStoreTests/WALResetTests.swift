@@ -1,6 +1,7 @@
 import CUnfetchHook
 import Foundation
 import HTTPTypes
+import ResumeFiles
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
@@ -54,7 +55,7 @@ struct WALResetTests {
         _ number: Int64, into connection: borrowing Connection, _ isGuarded: Bool, _ folder: String
     ) throws {
         guard isGuarded else { return try insert(number, into: connection) }
-        try StoreLock(writersOf: folder).shared { try insert(number, into: connection) }
+        try StoreLock(writersIn: Folder(folder)).shared { try insert(number, into: connection) }
     }
 
     private static func insert(_ number: Int64, into connection: borrowing Connection) throws {
@@ -89,7 +90,8 @@ struct WALResetTests {
                     return true
                 }
                 // Exclusively, which excludes a checkpoint as the writers' shared lock does, but without waiting.
-                return try StoreLock(writersOf: folderPath).exclusive { try Self.insert(41, into: writer) } != nil
+                return try StoreLock(writersIn: Folder(folderPath)).exclusive { try Self.insert(41, into: writer) }
+                    != nil
             },
             write: {
                 let writer = try Connection.open(path: path)
@@ -102,7 +104,7 @@ struct WALResetTests {
                 Unmanaged<Intruder>.fromOpaque(context).takeRetainedValue().enter()
             }, context)
         if guarded {
-            let isMade = try StoreLock(writersOf: folderPath).exclusive(patience: .seconds(60)) {
+            let isMade = try StoreLock(writersIn: Folder(folderPath)).exclusive(patience: .seconds(60)) {
                 try checkpointer.checkpoint(.passive)
                 return true
             }
@@ -158,7 +160,7 @@ struct WALResetTests {
             }
             // A purge empties the log. It must not touch the log while a writer holds the lock.
             let log = folder["store/store.sqlite-wal"]
-            let lock = try StoreLock(writersOf: folder["store"])
+            let lock = try StoreLock(writersIn: Folder(folder["store"]))
             try await lock.sharedWhile { _ = try await store.purge { $0.key.hasSuffix("/a") } }
             #expect(try Files.bytes(log).count > 0)
             _ = try await store.purge { $0.key.hasSuffix("/b") }

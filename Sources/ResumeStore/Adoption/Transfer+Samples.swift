@@ -70,8 +70,7 @@ extension Transfer {
         let url = caller.url.redacted
         let isCurrent = try await disk?.write { [proved] connection in
             let isCurrent = try connection.prove(
-                id: old.id, generation: old.generation, as: proved, for: requester, url: url,
-                agreedSamples: agreed.map { Int64($0) })
+                old, as: proved, for: requester, url: url, agreedSamples: agreed.map { Int64($0) })
             guard isCurrent else { return false }
             try connection.record(.resumed, key: old.key, reason: .samplesAgree(agreedSamples), bytes: held)
             return true

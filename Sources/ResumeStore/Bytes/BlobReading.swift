@@ -14,7 +14,7 @@ struct BlobReading: Sendable {
     }
 
     /// The file, kept open after the delivery, when its name was removed or belongs to the user.
-    private var blob: (any BodyStorage)?
+    private(set) var blob: (any BodyStorage)?
     private(set) var epoch = 0
     var totalLength: Int64?
     /// The blocks that were stored before the transfer and have not been compared with their checksums yet.
@@ -23,13 +23,6 @@ struct BlobReading: Sendable {
     /// Whether reading is not allowed yet, since the bytes were fetched for another caller.
     var isWithheld: Bool
     var onChange: (@Sendable () -> Void)?
-
-    init(_ blob: (any BodyStorage)?, totalLength: Int64?, unread: [Block], isWithheld: Bool) {
-        self.blob = blob
-        self.totalLength = totalLength
-        self.unread = unread
-        self.isWithheld = isWithheld
-    }
 
     /// Returns the blob if the epoch is still the same.
     func blob(in epoch: Int, evenIfWithheld: Bool = false) -> (any BodyStorage)? {

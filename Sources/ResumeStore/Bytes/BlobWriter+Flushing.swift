@@ -103,7 +103,7 @@ extension BlobWriter {
             update(subject) { $0.flushing.failure = failure }
             do {
                 try await store?.write { connection in
-                    _ = try connection.reduceChunks(of: subject.id, generation: subject.generation) { $0.durable }
+                    _ = try connection.reduceChunks(of: subject.entry) { $0.durable }
                 }
             } catch {
                 // The row still claims the bytes; without the blob they are not trusted.
@@ -119,7 +119,8 @@ extension BlobWriter {
         try await synchronizeData(subject)
         let isCurrent = try await store?.write(durability: .power) { connection in
             // A download that takes long must not become the least recently used entry if the process is killed.
-            try connection.setUsed(id: subject.id, now: WallClock.milliseconds)
+            try connection.run(
+                "UPDATE download SET used_at = ? WHERE id = ?", WallClock.milliseconds, subject.entry.id)
             return try flushes.allSatisfy { flush in
                 let length = flush.end - flush.row.offset
                 return try connection.checkpoint(flush.row, received: length, durable: length)

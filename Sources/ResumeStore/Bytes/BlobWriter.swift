@@ -6,22 +6,20 @@ import Synchronization
 final class BlobWriter: Sendable {
     /// The blob that is flushed.
     struct Subject: Sendable {
-        let id: Int64
-        let generation: Int64
+        let entry: Entry
         let blob: OpenFile
         let name: BlobName
 
         init?(_ entry: Entry, blob: (any BodyStorage)?) {
             guard let blob = blob as? OpenFile, let name = entry.blobName else { return nil }
-            id = entry.id
-            generation = entry.generation
+            self.entry = entry
             self.blob = blob
             self.name = name
         }
 
         /// Whether both are the same bytes of the same row.
         func isSame(as other: Self?) -> Bool {
-            id == other?.id && generation == other?.generation && blob === other?.blob
+            entry.id == other?.entry.id && entry.generation == other?.entry.generation && blob === other?.blob
         }
     }
 
@@ -70,7 +68,7 @@ final class BlobWriter: Sendable {
                 ledger: BlobLedger(entry, at: now, interval: interval),
                 flushing: Flushing(subject: Subject(entry, blob: blob), lastStart: now),
                 reading: BlobReading(
-                    blob, totalLength: entry.totalBytes, unread: unread, isWithheld: isWithheld)))
+                    blob: blob, totalLength: entry.totalBytes, unread: unread, isWithheld: isWithheld)))
     }
 
     /// Calls a closure with the accounts of all parts.

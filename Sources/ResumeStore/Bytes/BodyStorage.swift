@@ -65,8 +65,6 @@ package struct HeldBytes: Sendable {
     /// - Throws: ``StoreError``, or any error of `body`.
     package func forEachBuffer(in range: Range<Int64>, _ body: ([UInt8]) throws -> Void) throws {
         guard let blob else { return }
-        for start in stride(from: range.lowerBound, to: range.upperBound, by: 256 << 10) {
-            try body(blob.bytes(in: start..<min(start.addingSaturating(256 << 10), range.upperBound)))
-        }
+        for part in range.parts(of: 256 << 10) { try body(blob.bytes(in: part)) }
     }
 }

@@ -29,12 +29,11 @@ extension OpenFile {
     ///
     /// - Throws: ``SystemError``, also if the file is shorter.
     func blocks(in range: Range<Int64>) throws(SystemError) -> [Block] {
-        try stride(from: range.lowerBound, to: range.upperBound, by: 1 << 20).map { start throws(SystemError) in
-            let end = min(start.addingSaturating(1 << 20), range.upperBound)
-            guard let checksum = try checksum(of: start..<end) else {
+        try range.parts(of: 1 << 20).map { part throws(SystemError) in
+            guard let checksum = try checksum(of: part) else {
                 throw SystemError(number: EIO, call: "read", path: path)
             }
-            return Block(offset: start, length: end - start, checksum: checksum)
+            return Block(offset: part.lowerBound, length: Int64(part.count), checksum: checksum)
         }
     }
 }

@@ -61,9 +61,14 @@ extension DownloadStore {
             let orphans = try await database.withConnection { connection in
                 try StoreError.wrapping {
                     try lock.exclusive {
-                        try names.filter { try !connection.isBlobKnown($0) }.compactMap { name in
-                            try folder.orphan(name, removing: removing).map { (name: name, bytes: $0) }
+                        var orphans: [OrphanedBlob] = []
+                        for name in names where try !connection.isBlobKnown(name) {
+                            // The store creates no folders with such names; one belongs to another program.
+                            guard let status = try folder.status(of: name), status.kind != .folder else { continue }
+                            let bytes = removing ? try folder.remove(name) : status.bytesOnDisk
+                            orphans.append((name, bytes))
                         }
+                        return orphans
                     }
                 }
             }
@@ -72,15 +77,5 @@ extension DownloadStore {
         }
         // The next collection removes them.
         return nil
-    }
-}
-
-extension StoreFolder {
-    /// - Returns: The size on disk; nil if the file does not exist or is a folder.
-    fileprivate func orphan(_ name: BlobName, removing: Bool) throws -> Int64? {
-        guard let status = try status(of: name) else { return nil }
-        // The store creates no folders with such names, so it belongs to another program.
-        if status.kind == .folder { return nil }
-        return removing ? try remove(name) : status.bytesOnDisk
     }
 }

@@ -31,7 +31,13 @@ extension Removal {
             let rest = batch.filter { terms.reason(for: $0) == nil }.map(\.entry)
             let folder = store.folder
             let areMissing = try await Blocking.run {
-                try StoreError.wrapping { try rest.map { try folder.lacksBlob(of: $0) } }
+                try StoreError.wrapping {
+                    try rest.map { entry in
+                        try entry.chunks.contains { chunk in
+                            try BlobName(path: chunk.path).flatMap { try folder.status(of: $0) } == nil
+                        }
+                    }
+                }
             }
             let marked = zip(rest, areMissing)
             try await remove(marked.filter(\.1).map(\.0), because: .blobMissing, isRepair: true)
@@ -42,15 +48,6 @@ extension Removal {
         let end = cursor.isAtEnd ? 0 : cursor.position?.id ?? 0
         if !isDryRun, !everywhere, end != start, seen >= Self.inspected {
             try await store.write { connection in try connection.setSweptPosition(.entries, to: end) }
-        }
-    }
-}
-
-extension StoreFolder {
-    /// Whether a part of an entry names a file that does not exist.
-    fileprivate func lacksBlob(of entry: Entry) throws -> Bool {
-        try entry.chunks.contains { chunk in
-            try BlobName(path: chunk.path).flatMap { try status(of: $0) } == nil
         }
     }
 }

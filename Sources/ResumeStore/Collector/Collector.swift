@@ -102,7 +102,7 @@ extension Removal {
             try await store.repairSums()
             total = try await store.totals().receivedBytes
         }
-        if let end = terms.expiryLimit {
+        if let end = terms.limit(terms.age) {
             var cursor = EntryCursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
             while let batch = try await store.candidates(&cursor) {
                 let expired = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
@@ -173,11 +173,8 @@ struct EvictionTerms: Sendable {
         return nil
     }
 
-    /// The time before which an entry that has expired was last used; nil if none can have.
-    var expiryLimit: Int64? { limit(age) }
-
     /// The time that was a number of seconds ago; nil if that is too long ago.
-    private func limit(_ seconds: Int64) -> Int64? {
+    func limit(_ seconds: Int64) -> Int64? {
         let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         return overflow ? nil : now.addingSaturating(-span)
     }

@@ -218,25 +218,22 @@ extension DownloadStore {
     /// - Parameter names: The paths, and the URLs.
     /// - Throws: ``StoreError``
     package func permitReplacing(_ names: [(path: String, url: String)]) async throws {
-        let found = try await Blocking.run {
-            names.compactMap { name in
-                (try? Destination(name.path))?.status.map { (name, DeliveryText(DeliveredFile(replaceable: $0.stamp))) }
-            }
-        }
-        let records = try await read { connection in try found.map { try connection.delivered(at: $0.0.path) } }
+        let records = try await read { connection in try names.map { try connection.delivered(at: $0.path) } }
         // What was delivered there stays recorded. Not in a transaction: the destination may not respond.
         let others = try await Blocking.run {
-            try zip(found, records).filter { new, record in
-                let (name, file) = new
-                let place = try Destination(name.path)
-                return record?.own(file.file.stamp, at: place, for: name.url) == nil
+            var others: [(path: String, url: String, file: DeliveryText)] = []
+            for (name, record) in zip(names, records) {
+                guard let place = try? Destination(name.path), let stamp = place.status?.stamp,
+                    record?.own(stamp, at: place, for: name.url) == nil
+                else { continue }
+                let file = DeliveryText(DeliveredFile(replaceable: stamp))
+                others.append((name.path, name.url, file))
             }
+            return others
         }
         guard !others.isEmpty else { return }
         try await write { connection in
-            for ((name, file), _) in others {
-                try connection.announceDelivery(of: file, at: name.path, from: name.url)
-            }
+            for (path, url, file) in others { try connection.announceDelivery(of: file, at: path, from: url) }
         }
     }
 

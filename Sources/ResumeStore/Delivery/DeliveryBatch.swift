@@ -9,24 +9,13 @@ import Synchronization
 /// makes one commit and then resumes the callers.
 final class DeliveryBatch: Sendable {
     /// An unnamed file to be named at its destination.
-    final class File: Sendable {
+    struct File: Sendable {
         let blob: OpenFile
         let length: Int64
         let destination: Destination
         let departure: Departure
-        /// Whether another task or process waits for the same download; the file is not named then.
-        let isAwaited: @Sendable () -> Bool
-
-        init(
-            _ blob: OpenFile, length: Int64, to destination: Destination, _ departure: Departure,
-            isAwaited: @escaping @Sendable () -> Bool
-        ) {
-            self.blob = blob
-            self.length = length
-            self.destination = destination
-            self.departure = departure
-            self.isAwaited = isAwaited
-        }
+        /// The lease of the download; if another task or process waits for it, the file is not named.
+        let lease: Lease
 
         fileprivate var delivered: DeliveryText? {
             departure.needsFile ? (try? blob.status()).map(departure.text) : nil
@@ -99,29 +88,23 @@ final class DeliveryBatch: Sendable {
         }
     }
 
-    /// Whether files are waiting.
-    private func hasMore() -> Bool {
-        state.withLock { state in
-            state.isRunning = !state.waiting.isEmpty
-            return state.isRunning
-        }
-    }
-
     /// Delivers batches until no file is waiting.
     private func serve(_ store: DownloadStore) {
-        repeat {
-            for (waiter, outcome) in serveNext(store) { waiter.resume(returning: outcome) }
-        } while hasMore()
+        while let answers = serveNext(store) {
+            for (waiter, outcome) in answers { waiter.resume(returning: outcome) }
+        }
     }
 
     /// Delivers the next batch.
     ///
     /// Its files are released before any caller is resumed, because each file keeps the lease of its download.
     ///
-    /// - Returns: Whom to tell, and what.
-    private func serveNext(_ store: DownloadStore) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
+    /// - Returns: Whom to tell, and what; nil if no file is waiting.
+    private func serveNext(_ store: DownloadStore) -> [(CheckedContinuation<Outcome, Never>, Outcome)]? {
         let batch = next()
-        return Array(zip(batch.map(\.waiter), deliver(batch.map(\.file), for: store)))
+        if batch.isEmpty { return nil }
+        let outcomes = deliver(batch.map(\.file), for: store)
+        return Array(zip(batch.map(\.waiter), outcomes))
     }
 
     /// Names a file, and remembers whether that is possible in this folder.
@@ -160,11 +143,8 @@ final class DeliveryBatch: Sendable {
         do throws(SystemError) {
             let mode = try file.destination.mode(in: folder)
             let name = creation.name.fileName
-            let names = try store.folder(of: creation.name) ?? store.blobs
-            try SystemError.check("fchmod", names.path(of: name)) { fchmod(file.blob.descriptor, mode) }
-            try SystemError.check("rename", file.destination.path) {
-                unsafe renameat(names.file.descriptor, name, folder.file.descriptor, file.destination.name)
-            }
+            try SystemError.check("fchmod", creation.folder.path(of: name)) { fchmod(file.blob.descriptor, mode) }
+            try creation.folder.move(name, to: folder, as: file.destination.name)
             note(path, takesFiles: true)
             return nil
         } catch {
@@ -181,8 +161,10 @@ final class DeliveryBatch: Sendable {
         }
     }
 
+    /// Takes the next batch; if no file is waiting, the next one that arrives begins to deliver again.
     private func next() -> [Waiting] {
         state.withLock { state in
+            state.isRunning = !state.waiting.isEmpty
             var bytes: Int64 = 0
             let count = state.waiting.prefix(Self.most.files).prefix { waiting in
                 defer { bytes += waiting.file.length }
@@ -214,7 +196,7 @@ final class DeliveryBatch: Sendable {
         // By the bytes of their paths: two spellings that look the same are two folders.
         var folders: [[UInt8]: (folder: Folder, named: [Int])] = [:]
         for (index, file) in files.enumerated() {
-            guard case .unnamed = outcomes[index], !file.isAwaited() else { continue }
+            guard case .unnamed = outcomes[index], !file.lease.isAwaited else { continue }
             let path = Array(file.destination.folder.utf8)
             guard let folder = folders[path]?.folder ?? (try? Folder(file.destination.folder, followsLinks: true))
             else { continue }

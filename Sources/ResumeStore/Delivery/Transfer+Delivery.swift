@@ -14,12 +14,10 @@ extension Transfer {
         guard isComplete else { throw StoreError.incomplete }
         try checkpoint()
         try await writer.finish()
-        let id = entry.id
-        let generation = entry.generation
         let status = try announce.flatMap { _ in try StoreError.wrapping { try file?.status() } }
-        let isCurrent = try await writer.synchronize { connection in
+        let isCurrent = try await writer.synchronize { [entry] connection in
             if let status { try announce?(status, connection) }
-            return try connection.markComplete(id: id, generation: generation, now: WallClock.milliseconds)
+            return try connection.markComplete(entry)
         }
         guard isCurrent else { throw StoreError.superseded }
         entry.state = .complete

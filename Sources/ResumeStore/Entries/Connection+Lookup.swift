@@ -53,7 +53,6 @@ extension DownloadStore {
             result.first += leases.marking(page.entries.prefix(max(limit - result.first.count, 0)))
             position = page.next
         }
-        await close(reader)
         return result
     }
 }

@@ -43,7 +43,7 @@ extension Connection {
         try rows(search.sql(isReversed: isReversed), start, end, Int64(limit)) { row in
             guard let text = row.text(0) else { return (nil, nil) }
             guard row.integer(1) == 1 else { return (text, nil) }
-            return (text, .init(text, receivedBytes: row.integer(2), totalBytes: row.integer(3)))
+            return (text, .init(text: text, receivedBytes: row.integer(2), totalBytes: row.integer(3)))
         }
     }
 }

@@ -36,7 +36,6 @@ package struct EntrySequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// Returns the next entries, possibly none; nil at the end.
     package mutating func nextPage() async throws -> [Entry]? {
         guard !cursor.isAtEnd else {
-            if let reader { await store.close(reader.connection) }
             reader = nil
             return nil
         }

@@ -35,18 +35,10 @@ package struct NameSearch: Sendable {
         /// The name, or its beginning up to and including a slash.
         package var text: String
         /// Whether this is the whole name.
-        package var isWhole: Bool
+        package var isWhole = true
         /// The received bytes and the length of the file, where they are known.
         package var receivedBytes: Int64?
         package var totalBytes: Int64?
-
-        /// Creates a match.
-        package init(_ text: String, isWhole: Bool = true, receivedBytes: Int64? = nil, totalBytes: Int64? = nil) {
-            self.text = text
-            self.isWhole = isWhole
-            self.receivedBytes = receivedBytes
-            self.totalBytes = totalBytes
-        }
     }
 
     /// The number of rows up to which all are read.
@@ -80,7 +72,7 @@ package struct NameSearch: Sendable {
         if let scheme = name.text.firstRange(of: "://"), start < scheme.upperBound { start = scheme.upperBound }
         guard let slash = text[start...].firstIndex(of: UInt8(ascii: "/")), text.index(after: slash) < text.endIndex
         else { return name }
-        return Match(String(name.text[...slash]), isWhole: false)
+        return Match(text: String(name.text[...slash]), isWhole: false)
     }
 
     /// A text that follows all texts with a prefix, in SQLite's order.

@@ -62,20 +62,22 @@ extension StoreFolder {
 final class BlobCreation: Sendable {
     let name: BlobName
     let file: OpenFile
+    /// Its folder, opened before it got its name, so that a sync reports all errors since then.
+    let folder: Folder
     private let lock: StoreLock
 
     /// Creates a file, or gives an unnamed one a name and its permissions.
-    init(of unnamed: OpenFile? = nil, in folder: StoreFolder) throws {
-        name = BlobName(in: BlobFolders.current())
-        lock = try StoreLock(creationsIn: folder)
+    init(of unnamed: OpenFile? = nil, in store: StoreFolder) throws {
+        name = BlobName(in: BlobFolders.next())
+        lock = try StoreLock(creationsIn: store)
         try lock.holdShared()
         do {
-            let parent = try folder.makeFolder(of: name)
+            folder = try store.makeFolder(of: name)
             if let unnamed {
-                try SystemError.check("fchmod", parent.path(of: name.fileName)) { fchmod(unnamed.descriptor, 0o600) }
-                try unnamed.name(name.fileName, in: parent)
+                try SystemError.check("fchmod", folder.path(of: name.fileName)) { fchmod(unnamed.descriptor, 0o600) }
+                try unnamed.name(name.fileName, in: folder)
             }
-            file = try unnamed ?? OpenFile(name.fileName, in: parent.file, flags: O_RDWR | O_CREAT | O_EXCL)
+            file = try unnamed ?? OpenFile(name.fileName, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
         } catch {
             // deinit is not called.
             lock.unlock()

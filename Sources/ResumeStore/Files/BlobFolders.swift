@@ -8,13 +8,11 @@ import Synchronization
 /// folders must be synced.
 enum BlobFolders {
     private struct State {
-        var current = random()
+        var current = BlobFolders.name(Int.random(in: 0..<256))
         /// The number of blobs in the current folder.
         var count = 0
         /// The folders whose own names were synced by this process.
         var synced: Set<FileIdentity> = []
-
-        static func random() -> String { BlobFolders.name(Int.random(in: 0..<256)) }
     }
 
     /// The number of blobs after which another folder is used.
@@ -28,21 +26,20 @@ enum BlobFolders {
     static func number(_ name: String?) -> Int64 { name.flatMap { Int64($0, radix: 16) } ?? 256 }
 
     /// Returns the folder for the next blob.
-    static func current() -> String { state.withLock { $0.current } }
-
-    /// Counts a blob.
-    fileprivate static func note() {
+    static func next() -> String {
         state.withLock { state in
+            if state.count == most { state = State(synced: state.synced) }
             state.count += 1
-            if state.count < most { return }
-            state.current = State.random()
-            state.count = 0
+            return state.current
         }
     }
 
-    fileprivate static func isSynced(_ folder: FileIdentity) -> Bool { state.withLock { $0.synced.contains(folder) } }
-
-    fileprivate static func noteSynced(_ folder: FileIdentity) {
+    /// Makes the name of a new blob survive a power loss, and once that of its folder.
+    static func synchronize(_ creation: BlobCreation, in store: StoreFolder) async throws {
+        try await FolderSynchronizer.shared.synchronize(creation.folder)
+        let folder = try creation.folder.file.status().identity
+        if state.withLock({ $0.synced.contains(folder) }) { return }
+        try await FolderSynchronizer.shared.synchronize(store.blobs)
         state.withLock { state in
             if state.synced.count >= 4 * most { state.synced = [] }
             state.synced.insert(folder)
@@ -80,23 +77,9 @@ extension StoreFolder {
     /// Opens the folder of a new blob, and creates it if it does not exist.
     func makeFolder(of name: BlobName) throws(SystemError) -> Folder {
         guard let part = name.folder else { return blobs }
-        BlobFolders.note()
         if let folder = try folder(of: name) { return folder }
         try Folder.create(part, in: blobs)
         return try Folder(part, in: blobs)
-    }
-
-    /// Returns the folders to be synced so that a new blob's name survives a power loss: its folder, and once the folder
-    /// with that.
-    func foldersToSync(for name: BlobName) throws(SystemError) -> [Folder] {
-        guard name.folder != nil, let folder = try folder(of: name) else { return [blobs] }
-        return try BlobFolders.isSynced(folder.file.status().identity) ? [folder] : [folder, blobs]
-    }
-
-    /// Records that the folders of a blob were synced.
-    func noteSynced(_ folders: [Folder]) throws(SystemError) {
-        guard folders.count > 1, let folder = folders.first else { return }
-        BlobFolders.noteSynced(try folder.file.status().identity)
     }
 
     /// Returns the metadata of a blob; nil if it does not exist.

@@ -26,7 +26,7 @@ extension Destination {
     /// - Returns: The digest, and the file as it was afterwards; nil if it cannot be read.
     package func digest(_ algorithm: HTTPDigest.Algorithm) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
         try await Blocking.run(cancellable: { flag in
-            guard let file = try? OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) else { return nil }
+            guard let file = try? OpenFile(path, flags: O_RDONLY) else { return nil }
             var hash = RunningHash(algorithm)
             var offset = Int64(0)
             while !flag.value {
@@ -39,9 +39,11 @@ extension Destination {
         })
     }
 
+    /// Opens the file.
+    func open() throws -> OpenFile { try StoreError.wrapping { try OpenFile(path, flags: O_RDONLY) } }
+
     /// Returns the bytes of a range of the file; fewer if it is shorter.
     package func read(_ range: Range<Int64>) throws -> [UInt8] {
-        let file = try StoreError.wrapping { try OpenFile(path, flags: O_RDONLY | O_NOFOLLOW) }
-        return try file.bytes(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
+        try open().bytes(Int(clamping: range.upperBound - range.lowerBound), at: range.lowerBound)
     }
 }

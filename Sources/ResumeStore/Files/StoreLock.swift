@@ -14,14 +14,7 @@ package struct StoreLock: Sendable {
     /// It is longer than the sync of a checkpoint on a disk with much else to write, which has taken ten seconds.
     private static let patience: Duration = .seconds(30)
 
-    /// Opens the writers' lock of a store.
-    ///
-    /// - Throws: ``SystemError``.
-    package init(writersOf path: String) throws {
-        try self.init(writersIn: Folder(path))
-    }
-
-    /// Opens the writers' lock again: different instances exclude each other even in one process.
+    /// Opens the writers' lock of a store: different instances exclude each other even in one process.
     package init(writersIn store: Folder) throws(SystemError) {
         file = try OpenFile("lock", in: store.file, flags: O_RDWR | O_CREAT)
     }

@@ -23,19 +23,20 @@ extension Connection {
     /// removed bytes again.
     ///
     /// - Parameters:
-    ///   - id: The entry's ID.
-    ///   - generation: The expected generation.
+    ///   - entry: The entry with the expected generation.
     ///   - change: Returns the parts to keep.
     /// - Returns: Whether the entry had the expected generation.
     /// - Throws: `SQLiteError`.
+    @discardableResult
     package borrowing func reduceChunks(
-        of id: Int64, generation: Int64, _ change: ([Entry.Chunk]) -> [Entry.Chunk]
+        of entry: Entry, _ change: ([Entry.Chunk]) -> [Entry.Chunk]
     ) throws -> Bool {
-        guard let entry = try entry(id: id), entry.generation == generation else { return false }
+        guard let current = try self.entry(id: entry.id), current.generation == entry.generation else {
+            return false
+        }
         let fresh = Entry.newGeneration()
-        try setChunks(change(entry.chunks), of: id, generation: fresh)
-        try run("UPDATE download SET generation = ?, state = 'partial', grows = 0 WHERE id = ?", fresh, id)
-        return true
+        try setChunks(change(current.chunks), of: entry.id, generation: fresh)
+        return try update(current, "generation = ?, state = 'partial', grows = 0", [fresh])
     }
 
     /// Replaces the parts of an entry, removes checksums of bytes that are no longer stored, and updates the totals.
@@ -63,9 +64,8 @@ extension Connection {
 
     /// Returns the blobs in the rows of a download.
     borrowing func blobs(of id: Int64) throws -> [BlobName] {
-        var found: Set<BlobName> = []
-        return try rows("SELECT path FROM chunk WHERE download = ?", id) { $0.text(0).flatMap(BlobName.init(path:)) }
-            .filter { found.insert($0).inserted }
+        let paths = try rows("SELECT path FROM chunk WHERE download = ?", id) { $0.text(0) }
+        return Array(Set(paths.compactMap { BlobName(path: $0) }))
     }
 
     /// Returns the checksums of an entry in the order of their offsets, without overlaps: so their total length is

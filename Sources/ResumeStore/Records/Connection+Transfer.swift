@@ -5,6 +5,20 @@ package import ResumeSQLite
 /// Statements of a running transfer. Each one checks the generation, so an outdated writer changes nothing and gets
 /// that as the result.
 extension Connection {
+    /// Changes the row of an entry.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - assignment: What is assigned to which columns, as in `size = ?`.
+    ///   - values: The values.
+    /// - Returns: Whether the entry still has the generation.
+    /// - Throws: `SQLiteError`.
+    @discardableResult
+    borrowing func update(_ entry: Entry, _ assignment: String, _ values: SQLiteValues) throws -> Bool {
+        let sql = "UPDATE download SET \(assignment) WHERE id = ? AND generation = ?"
+        return try run(sql, values + [entry.id, entry.generation]) > 0
+    }
+
     /// Replaces the representation of an entry and gives it a blob.
     ///
     /// - Parameters:
@@ -24,18 +38,15 @@ extension Connection {
         grows: Bool, holding ranges: [Range<Int64>], _ blocks: [Block], agreedSamples: Int64?
     ) throws -> (abandoned: [BlobName], entry: Entry)? {
         let fresh = Entry.newGeneration()
-        let changed = try run(
+        let isCurrent = try update(
+            entry,
             """
-            UPDATE download SET \(Self.answerAssignment), boot_id = ?, refused_digest = NULL,
-                gone_at = NULL, generation = ?, state = 'partial', used_at = ?, grows = ?, adopted = ?, seen = NULL
-            WHERE id = ? AND generation = ?
+            \(Self.answerAssignment), boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
+            state = 'partial', used_at = ?, grows = ?, adopted = ?, seen = NULL
             """,
             Self.values(of: representation) + Self.values(of: requester, url: url)
-                + [
-                    BootIdentifier.current, fresh, WallClock.milliseconds, grows ? fresh : 0, agreedSamples, entry.id,
-                    entry.generation,
-                ])
-        guard changed > 0 else { return nil }
+                + [BootIdentifier.current, fresh, WallClock.milliseconds, grows ? fresh : 0, agreedSamples])
+        guard isCurrent else { return nil }
         let old = try blobs(of: entry.id)
         // The first part is where the next stream begins, even if it is empty.
         let first = ranges.first?.lowerBound == 0 ? [] : [0..<0 as Range<Int64>]
@@ -55,14 +66,12 @@ extension Connection {
     ///
     /// - Returns: Whether the entry still has the generation.
     borrowing func prove(
-        id: Int64, generation: Int64, as representation: Representation, for requester: Requester, url: String,
-        agreedSamples: Int64?
+        _ entry: Entry, as representation: Representation, for requester: Requester, url: String, agreedSamples: Int64?
     ) throws -> Bool {
-        try run("UPDATE chunk SET mark = NULL WHERE download = ? AND generation = ?", id, generation)
-        return try run(
-            "UPDATE download SET \(Self.answerAssignment), adopted = ? WHERE id = ? AND generation = ?",
-            Self.values(of: representation) + Self.values(of: requester, url: url) + [agreedSamples, id, generation])
-            > 0
+        try run("UPDATE chunk SET mark = NULL WHERE download = ? AND generation = ?", entry.id, entry.generation)
+        return try update(
+            entry, "\(Self.answerAssignment), adopted = ?",
+            Self.values(of: representation) + Self.values(of: requester, url: url) + [agreedSamples])
     }
 
     /// Records that bytes are stored; the recorded numbers never decrease.
@@ -123,19 +132,12 @@ extension Connection {
         try run("UPDATE download SET grows = 0 WHERE id = ?", id)
     }
 
-    /// Records that an entry is in use.
-    borrowing func setUsed(id: Int64, now: Int64) throws {
-        try run("UPDATE download SET used_at = ? WHERE id = ?", now, id)
-    }
-
     /// Marks an entry as complete after all of it was synced.
     ///
     /// - Returns: Whether the entry still has the generation.
-    borrowing func markComplete(id: Int64, generation: Int64, now: Int64) throws -> Bool {
-        try run("UPDATE chunk SET durable = received WHERE download = ? AND generation = ?", id, generation)
-        return try run(
-            "UPDATE download SET state = 'complete', used_at = ? WHERE id = ? AND generation = ?", now,
-            id, generation) > 0
+    borrowing func markComplete(_ entry: Entry) throws -> Bool {
+        try run("UPDATE chunk SET durable = received WHERE download = ? AND generation = ?", entry.id, entry.generation)
+        return try update(entry, "state = 'complete', used_at = ?", [WallClock.milliseconds])
     }
 }
 
@@ -150,7 +152,7 @@ extension Connection {
         try insert(
             "INSERT INTO event (key, at, kind, reason, bytes)", "(?, ?, ?, ?, ?)",
             events.suffix(Int(Self.eventLimit)).map {
-                [.text($0.key), .integer($0.at), .text($0.kind.rawValue), .text($0.reason.stored), .integer($0.bytes)]
+                [$0.key, $0.at, $0.kind.rawValue, $0.reason.stored, $0.bytes]
             })
         try run("DELETE FROM event WHERE id <= ?", lastInsertRowID.addingSaturating(-Self.eventLimit))
     }

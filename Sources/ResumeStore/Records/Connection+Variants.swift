@@ -148,13 +148,6 @@ extension Connection {
         try variants(of: name).best(for: identity, key: key).flatMap { try entry(key: Variant.key(name, $0)) }
     }
 
-    /// Records that the bytes of an entry do not match a requested digest.
-    borrowing func refuse(_ digest: HTTPDigest, id: Int64, generation: Int64) throws {
-        try run(
-            "UPDATE download SET refused_digest = ? WHERE id = ? AND generation = ?", digest.fieldValue,
-            id, generation)
-    }
-
     /// Returns the digest that the bytes of an entry do not match.
     borrowing func refusedDigest(id: Int64) throws -> HTTPDigest? {
         HTTPDigest(field: try first("SELECT refused_digest FROM download WHERE id = ?", id) { $0.text(0) })
@@ -197,12 +190,5 @@ extension Connection {
     borrowing func remove(_ other: Entry, beside newest: Entry, in folder: StoreFolder) throws -> [BlobName]? {
         guard !other.isPinned || newest.isPinned, let lease = try Lease.take(other.id, in: folder) else { return nil }
         return try withExtendedLifetime(lease) { try remove(other) }
-    }
-
-    /// Records the request for which the server confirmed the stored bytes.
-    borrowing func setRequester(id: Int64, generation: Int64, _ requester: Requester, url: String) throws {
-        try run(
-            "UPDATE download SET \(Self.requesterAssignment) WHERE id = ? AND generation = ?",
-            Self.values(of: requester, url: url) + [id, generation])
     }
 }

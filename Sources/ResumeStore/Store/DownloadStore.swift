@@ -101,7 +101,7 @@ public final class DownloadStore: Sendable {
         // In a forked child it belongs to the parent, which continues to use it.
         if ForkedChild.isCurrent { return }
         let checkpointer = checkpointer
-        await close(lookups)
+        if lookups !== database { await lookups.close() }
         // If the checkpoint fails, the next opening does it.
         try? await database.withConnection { connection in try checkpointer.finish(connection) }
         await database.close()
@@ -113,7 +113,7 @@ public final class DownloadStore: Sendable {
     /// - Throws: ``StoreError``.
     package func write<Result: Sendable>(
         durability: Connection.CommitDurability = .process,
-        _ body: @Sendable (borrowing Connection) throws -> Result
+        _ body: ConnectionUse<Result>
     ) async throws -> Result {
         try await withConnection { connection in try write(with: connection, durability: durability, body) }
     }
@@ -122,22 +122,9 @@ public final class DownloadStore: Sendable {
     ///
     /// - Throws: ``StoreError``.
     func writeNow<Result: Sendable>(
-        durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
+        durability: Connection.CommitDurability = .process, _ body: ConnectionUse<Result>
     ) throws -> Result {
         try withConnectionNow(of: database) { try write(with: $0, durability: durability, body) }
-    }
-
-    /// Commits a transaction that may create a row.
-    func writeRow<Result: Sendable>(
-        durability: Connection.CommitDurability, _ body: @Sendable (borrowing Connection) throws -> Result
-    ) throws -> Result {
-        do {
-            return try writeNow(durability: durability, body)
-        } catch let error as StoreError where error.code == .noSpace {
-            // SQLite reports the same error for a full disk and for IDs that are used up.
-            guard try writeNow({ try $0.restoreNumbers() }) else { throw error }
-            return try writeNow(durability: durability, body)
-        }
     }
 
     /// Runs a closure with the connection, then returns to the caller's executor.
@@ -146,7 +133,7 @@ public final class DownloadStore: Sendable {
     /// that executor if the result is empty or large: a transfer continued on the queue of the database.
     @_optimize(none)
     private func withConnection<Result: Sendable>(
-        _ body: @Sendable (borrowing Connection) throws -> Result
+        _ body: ConnectionUse<Result>
     ) async throws -> Result {
         try StoreError.refuseForkedChild()
         do {
@@ -157,7 +144,7 @@ public final class DownloadStore: Sendable {
     }
 
     private func withConnectionNow<Result: Sendable>(
-        of database: Database, _ body: @Sendable (borrowing Connection) throws -> Result
+        of database: Database, _ body: ConnectionUse<Result>
     ) throws -> Result {
         try StoreError.refuseForkedChild()
         return try StoreError.wrapping { try database.withConnectionNow(body) }
@@ -168,7 +155,13 @@ public final class DownloadStore: Sendable {
         _ body: (borrowing Connection) throws -> Result
     ) throws -> Result {
         let result = try guardLock.shared {
-            try connection.transaction(.immediate, durability: durability) { try body(connection) }
+            do {
+                return try connection.transaction(.immediate, durability: durability) { try body(connection) }
+            } catch let error as SQLiteError where error.code == .full {
+                // SQLite reports the same error for a full disk and for IDs that are used up.
+                guard try connection.transaction(.immediate, { try connection.restoreNumbers() }) else { throw error }
+                return try connection.transaction(.immediate, durability: durability) { try body(connection) }
+            }
         }
         // The commit has succeeded even if the checkpoint fails; `doctor` shows the size of the log.
         try? checkpointer.committed(connection)
@@ -178,30 +171,22 @@ public final class DownloadStore: Sendable {
     /// Runs a synchronous closure that only reads, in one snapshot of the database.
     ///
     /// - Throws: ``StoreError``, `CancellationError`
-    package func read<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
-        -> Result
-    {
+    package func read<Result: Sendable>(
+        _ body: ConnectionUse<Result>
+    ) async throws -> Result {
         try await read(from: database, body)
     }
 
     /// Runs ``read(_:)`` with a separate connection, so that long reads do not delay transfers.
     ///
     /// - Throws: ``StoreError``, `CancellationError`
-    package func survey<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws
-        -> Result
-    {
-        let reader = try await reader()
-        do {
-            let result = try await read(from: reader, body)
-            await close(reader)
-            return result
-        } catch {
-            await close(reader)
-            throw error
-        }
+    package func survey<Result: Sendable>(
+        _ body: ConnectionUse<Result>
+    ) async throws -> Result {
+        try await read(from: reader(), body)
     }
 
-    /// Opens a separate connection that only reads; the caller closes it.
+    /// Opens a separate connection that only reads, closed when it is released.
     ///
     /// - Throws: ``StoreError`` if the store is closed.
     func reader() async throws -> Database {
@@ -209,15 +194,10 @@ public final class DownloadStore: Sendable {
         return await database.reader(of: folder)
     }
 
-    /// Closes a connection of ``reader()``.
-    func close(_ reader: Database) async {
-        if reader !== database { await reader.close() }
-    }
-
     /// Runs ``read(_:)`` with a connection of ``reader()``; not specialized for the reason of ``withConnection(_:)``.
     @_optimize(none)
     func read<Result: Sendable>(
-        from database: Database, _ body: @Sendable (borrowing Connection) throws -> Result
+        from database: Database, _ body: ConnectionUse<Result>
     ) async throws -> Result {
         try StoreError.refuseForkedChild()
         do {
@@ -234,7 +214,7 @@ public final class DownloadStore: Sendable {
     /// Runs ``read(_:)`` on the calling thread, which is blocked; for short queries.
     ///
     /// - Throws: ``StoreError``.
-    func readNow<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) throws -> Result {
+    func readNow<Result: Sendable>(_ body: ConnectionUse<Result>) throws -> Result {
         try withConnectionNow(of: lookups) { connection in
             try connection.transaction(.deferred) { try body(connection) }
         }
@@ -243,7 +223,7 @@ public final class DownloadStore: Sendable {
     /// Runs ``read(_:)`` to completion even if the task is cancelled, for what is needed after a cancellation.
     ///
     /// - Throws: ``StoreError``.
-    func readToEnd<Result: Sendable>(_ body: @Sendable (borrowing Connection) throws -> Result) async throws -> Result {
+    func readToEnd<Result: Sendable>(_ body: ConnectionUse<Result>) async throws -> Result {
         try await withConnection { connection in try connection.transaction(.deferred) { try body(connection) } }
     }
 }

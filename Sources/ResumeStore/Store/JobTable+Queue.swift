@@ -27,7 +27,7 @@ extension JobTable {
     ///
     /// - Returns: The row IDs, in the order of the requests.
     package func record(_ requests: [Job], removing ids: some Sequence<Int64> & Sendable) async throws -> [Int64] {
-        try await store.writeEntry { [queue] connection in
+        try await store.write { [queue] connection in
             for id in ids { try connection.run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue) }
             return try requests.map { try connection.setQueued($0, in: queue) }
         }
@@ -90,7 +90,7 @@ extension DownloadStore {
                 """
             return (known, try known.flatMap { try connection.integer(last, $0) })
         }
-        let id = if let known { known } else { try await writeEntry { try $0.queue(named: name) } }
+        let id = if let known { known } else { try await write { try $0.queue(named: name) } }
         let queues = try lockFile(.queues)
         guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: !isShared) }) else {
             throw StoreError(

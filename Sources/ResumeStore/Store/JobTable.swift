@@ -65,7 +65,7 @@ package final class JobTable: Sendable {
         listing.list = list
         listing.queue = queue
         listing.key = identityKey
-        return try await store.writeEntry(durability: .power) { [listing, self] connection in
+        return try await store.write(durability: .power) { [listing, self] connection in
             let areNew = known.withLock { known in
                 // A number is added to the destination later, and the hashes must not fill the memory.
                 if listing.renames || known?.count ?? 0 > 1 << 18 { known = nil }

@@ -40,9 +40,7 @@ final class StoreRoom: Sendable {
 
     /// Whether a download runs, with this length.
     func isRunning(_ receiver: any Receiver, length: Int64?) -> Bool {
-        state.withLock { state in
-            state.running[ObjectIdentifier(receiver)].map { $0.length == length } ?? false
-        }
+        state.withLock { state in state.running[ObjectIdentifier(receiver)].map { $0.length == length } ?? false }
     }
 
     /// Adds a download that is running from now on, or changes its length.

@@ -83,19 +83,6 @@ extension DownloadStore {
             remedy: .verify)
     }
 
-    /// Runs ``write(durability:_:)`` with a closure that may insert an entry.
-    func writeEntry<Result: Sendable>(
-        durability: Connection.CommitDurability = .process, _ body: @Sendable (borrowing Connection) throws -> Result
-    ) async throws -> Result {
-        do {
-            return try await write(durability: durability, body)
-        } catch let error as StoreError where error.code == .noSpace {
-            // SQLite reports the same error for a full disk and for IDs that are used up.
-            guard try await write({ try $0.restoreNumbers() }) else { throw error }
-            return try await write(durability: durability, body)
-        }
-    }
-
     /// How often an entry may have disappeared when its lease is taken: more often than others can deliver or remove
     /// it.
     private static let mostAttempts = 1000
@@ -166,7 +153,7 @@ extension DownloadStore {
             // Adjacent parts of several streams are joined.
             let chunks = trusted.chunks.joined
             if chunks != entry.chunks {
-                _ = try connection.reduceChunks(of: entry.id, generation: entry.generation) { _ in chunks }
+                try connection.reduceChunks(of: entry) { _ in chunks }
             }
             if trusted.stopsGrowing || !trustsLengths { try connection.stopGrowing(id: entry.id) }
             if trustsLengths, let end = trusted.growth.last?.end {

@@ -30,10 +30,9 @@ extension Transfer {
 
     func setRequester(_ requester: Requester, url: String) async throws {
         guard requester != entry.requester else { return }
-        let id = entry.id
-        let generation = entry.generation
-        try await disk?.write { connection in
-            try connection.setRequester(id: id, generation: generation, requester, url: url)
+        try await disk?.write { [entry] connection in
+            let values = Connection.values(of: requester, url: url)
+            try connection.update(entry, Connection.requesterAssignment, values)
         }
         entry.requester = requester
         entry.url = url
@@ -66,8 +65,7 @@ extension Transfer {
     package var refusedDigest: HTTPDigest? {
         get async throws {
             guard isClaimed, memory == nil else { return nil }
-            let id = entry.id
-            return try await store.read { connection in try connection.refusedDigest(id: id) }
+            return try await store.read { [entry] connection in try connection.refusedDigest(id: entry.id) }
         }
     }
 
@@ -82,7 +80,7 @@ extension Transfer {
         let entry = entry
         let folder = try store.folder
         let blobs: [BlobName]? = try await store.write { connection in
-            try connection.refuse(digest, id: entry.id, generation: entry.generation)
+            try connection.update(entry, "refused_digest = ?", [digest.fieldValue])
             guard let other = try connection.refused(digest, of: name, beside: entry) else { return [] }
             guard let blobs = try connection.remove(other, beside: entry, in: folder) else { return nil }
             try connection.record(.restarted, key: other.key, reason: reason, bytes: other.receivedBytes)
@@ -130,7 +128,7 @@ extension DownloadStore {
         of name: String, selection: RangeSelection?, for caller: Caller
     ) async throws -> Fresh {
         let folder = folder
-        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await writeEntry { connection in
+        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await write { connection in
             let variants = Array(try connection.variants(of: name).reversed())
             let free = (1...Variant.most).filter { number in !variants.contains { $0.number == number } }
             let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
@@ -191,7 +189,7 @@ extension Transfer {
         let entry = entry
         let url = caller.url.redacted
         // If nil, an earlier release of this program created the row in the meantime, and is using it.
-        let claimed = try store.writeRow(durability: .process) { connection in
+        let claimed = try store.writeNow { connection in
             try connection.claim(entry, url: url, in: store.folder)
         }
         guard let claimed else { throw StoreError.superseded }

@@ -79,7 +79,7 @@ extension Transfer {
         guard memory == nil else { return entry.chunks = change(Entry.Chunk.inMemory(held, like: entry.chunks)) }
         let entry = entry
         let reduced: Entry? = try await store.write { connection in
-            let isCurrent = try connection.reduceChunks(of: entry.id, generation: entry.generation, change)
+            let isCurrent = try connection.reduceChunks(of: entry, change)
             guard isCurrent else { return nil }
             try connection.record(kind, key: entry.key, reason: reason, bytes: lost)
             return try connection.entry(id: entry.id)
@@ -149,12 +149,7 @@ extension Transfer {
     /// Records a value in the entry's row, if there is one.
     func set(_ column: String, to value: (any SQLiteBindable)?) async throws {
         guard isClaimed else { return }
-        let id = entry.id
-        let generation = entry.generation
-        try await disk?.write { connection in
-            _ = try connection.run(
-                "UPDATE download SET \(column) = ? WHERE id = ? AND generation = ?", value, id, generation)
-        }
+        _ = try await disk?.write { [entry] connection in try connection.update(entry, "\(column) = ?", [value]) }
     }
 
     /// Continues with an entry as it was read in the transaction that changed it.
@@ -210,14 +205,12 @@ extension Transfer {
                 _ = try? store.folder.remove(creation.name)
                 throw error
             }
-            let folders = try store.folder.foldersToSync(for: creation.name)
-            for changed in folders { try await FolderSynchronizer.shared.synchronize(changed) }
-            try store.folder.noteSynced(folders)
+            try await BlobFolders.synchronize(creation, in: store.folder)
             KillPoint.reached(.blobCreated)
             let isNew = !isClaimed
             // Meanwhile, the transfer may have been closed.
             try requireOpen()
-            let (begun, lease) = try store.writeRow(durability: ranges.isEmpty ? .process : .power) { connection in
+            let (begun, lease) = try store.writeNow(durability: ranges.isEmpty ? .process : .power) { connection in
                 let fresh = isNew ? try connection.claim(old, url: url, in: store.folder) : nil
                 let begun = try connection.startOver(
                     fresh?.entry ?? old, with: representation, for: requester, url: url, blob: creation.name,

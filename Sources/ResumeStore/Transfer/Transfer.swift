@@ -172,8 +172,7 @@ public actor Transfer {
         if awaitsDigest, entry.grows {
             // The blob may soon contain bytes that are discarded.
             try checkpoint()
-            let id = entry.id
-            try disk?.writeNow { connection in try connection.stopGrowing(id: id) }
+            try disk?.writeNow { [entry] connection in try connection.stopGrowing(id: entry.id) }
             entry.grows = false
             writer.withLedger { $0.commit(.often) }
         }
