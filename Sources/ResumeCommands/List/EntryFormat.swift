@@ -30,7 +30,13 @@ struct EntryFormat {
     }
 
     private static func unescaped(_ text: Substring) -> String {
-        String(text).replacing(/\\[tn\\]/) { $0.output == "\\t" ? "\t" : $0.output == "\\n" ? "\n" : "\\" }
+        String(text).replacing(/\\[tn\\]/) { escape in
+            switch escape.output.last {
+            case "t": "\t"
+            case "n": "\n"
+            default: "\\"
+            }
+        }
     }
 
     /// Returns the line of an entry; a field without a value is empty.

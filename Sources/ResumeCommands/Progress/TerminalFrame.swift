@@ -3,6 +3,9 @@
 /// A value that returns the text to write. The cursor stays at the beginning of the row below the last line, so that
 /// whatever is printed after the end of the process begins on a row without other text.
 package struct TerminalFrame {
+    /// Clears the screen below the cursor.
+    private static let clearing = "\u{1B}[J"
+
     /// The lines that are on the screen.
     private var drawn: [String] = []
 
@@ -24,7 +27,13 @@ package struct TerminalFrame {
         drawn = lines
         // Rows are overwritten before their rest is cleared, so that nothing flickers. An ordinary line may wrap, and
         // then it would leave the rest of what was there.
-        let start = rows == 0 ? "\r" : messages.isEmpty ? "\r\u{1B}[\(rows)A" : "\r\u{1B}[\(rows)A\u{1B}[J"
-        return start + messages.map { "\($0)\n" }.joined() + lines.map { "\($0)\u{1B}[K\n" }.joined() + "\u{1B}[J"
+        var frame = "\r"
+        if rows > 0 {
+            frame += "\u{1B}[\(rows)A"
+            if !messages.isEmpty { frame += Self.clearing }
+        }
+        for message in messages { frame += "\(message)\n" }
+        for line in lines { frame += "\(line)\u{1B}[K\n" }
+        return frame + Self.clearing
     }
 }

@@ -33,6 +33,10 @@ extension UInt64 {
 extension [UInt8] {
     /// Returns random bytes, eight for each system call.
     package static func random(count: Int) -> [UInt8] {
-        Array(stride(from: 0, to: count, by: 8).flatMap { _ in UInt64.random(in: .min ... .max).bytes }.prefix(count))
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            bytes += UInt64.random(in: .min ... .max).bytes
+        }
+        return Array(bytes.prefix(count))
     }
 }

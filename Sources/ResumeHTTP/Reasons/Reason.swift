@@ -46,7 +46,11 @@ public struct Reason: Sendable, Hashable {
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
     package init(_ code: String, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
         let pieces = (Self.texts[code] ?? code).utf8.parts(at: UInt8(ascii: "%"))
-        let text = zip(pieces, values.map(\.description) + [""]).map { "\(Substring($0))\($1)" }.joined()
+        var text = ""
+        for (index, piece) in pieces.enumerated() {
+            text += Substring(piece)
+            if index < values.count { text += values[index].description }
+        }
         self.init(code, text, facts)
     }
 

@@ -108,10 +108,13 @@ package struct SampleCourse: Sendable, Hashable {
             found = .unproved(.samplesUnanswered)
             return nil
         }
-        if let index = zip(other ?? [], sent).enumerated().first(where: { $0.1.0 != $0.1.1 })?.offset {
-            let offset = request.range.lowerBound &+ Int64(index)
-            found = .differ(.samplesDiffer(at: offset))
-            return offset
+        var offset = request.range.lowerBound
+        for (stored, received) in zip(other ?? [], sent) {
+            guard stored == received else {
+                found = .differ(.samplesDiffer(at: offset))
+                return offset
+            }
+            offset &+= 1
         }
         hasBegun = true
         if left.first?.lowerBound == request.range.lowerBound, let place = left.popFirst(),

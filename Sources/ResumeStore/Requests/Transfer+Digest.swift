@@ -80,7 +80,12 @@ extension Transfer {
 
 extension [Entry.Chunk] {
     /// Whether bytes carry the mark of a digest; the last part may have grown to an end.
-    func isMarked(upTo end: Int64) -> Bool { contains { $0.mark != nil && ($0.length > 0 || end > $0.offset) } }
+    func isMarked(upTo end: Int64) -> Bool {
+        contains { chunk in
+            guard chunk.mark != nil else { return false }
+            return chunk.length > 0 || end > chunk.offset
+        }
+    }
 }
 
 extension Reason {
