@@ -89,8 +89,10 @@ extension TransportError {
         return number
     }
 
-    /// What is wrong with certificates, by the numbers of X509_V_ERR in OpenSSL; and with handshakes, after `tls-`, by the
-    /// reasons of its library SSL, which are 1000 and the number of the alert for those that the server sent.
+    /// What is wrong with certificates and handshakes, by OpenSSL's numbers.
+    ///
+    /// Those of certificates are X509_V_ERR. Those of handshakes, after `tls-`, are the reasons of its library SSL; an
+    /// alert that the server sent is 1000 and its number.
     private static let problems = WordTable(PackageResources.certificate_problems_txt)
 
     /// Says why a certificate is not trusted.

@@ -135,8 +135,11 @@ struct Rebuild {
                     try connection.renewDelivery(of: file, at: record.path, from: record.url)
                 }
             }
-            for (queue, request) in salvaged.requests {
-                try connection.restore(request, in: connection.queue(named: queue))
+            var queues: [String: Int64] = [:]
+            for (name, request) in salvaged.requests {
+                let queue = try queues[name] ?? connection.queue(named: name)
+                queues[name] = queue
+                try connection.restore(request, in: queue)
             }
             for (number, saved) in zip(Int64(1)..., entries) {
                 // New numbers, since manipulated ones could leave none for other entries.

@@ -14,7 +14,9 @@ struct ReasonTextTests {
             let call = /Reason(?:\.init)?\(\s*"([a-z0-9-]+)"(?:(?:,\s*\[[^\]]*\])?\s*\)|[^()"]*\bwith:)/
             for match in text.matches(of: call) {
                 let hasValues = match.0.hasSuffix("with:")
-                used[match.1] = hasValues ? Self.countArguments(in: text[match.range.upperBound...]) : 0
+                let count = hasValues ? Self.countArguments(in: text[match.range.upperBound...]) : 0
+                #expect(used[match.1, default: count] == count, "\(match.1)")
+                used[match.1] = count
             }
         }
         let table = String(decoding: try Files.bytes("\(sources)/ResumeHTTP/Reasons/reasons.txt"), as: UTF8.self)

@@ -10,9 +10,9 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    let slots: Mutex<SlotState>
+    private let slots: Mutex<SlotState>
     /// One element at most, after a change of the slots.
-    let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let command: GetCommand
     let downloader: Downloader
     /// The options that each job needs, since reading them takes long.
@@ -199,7 +199,7 @@ extension JobRun {
     /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
     private static let interval = Duration.milliseconds(50)
 
-    /// Changes the slots, and wakes who waits for what that allows.
+    /// Changes the slots, and wakes the task that waits for a change.
     func withSlots<Result>(_ body: (inout SlotState) -> Result) -> Result {
         let (result, isNews) = slots.withLock { state in
             let before = state.mayAdmit

@@ -112,8 +112,9 @@ extension DownloadRun {
     private func reply(from result: Result<RequestSender.Reply, any Error>) async throws -> RequestSender.Reply {
         do {
             return try result.get()
-        } catch let error as TransportError {
-            guard let origin = error.untrustedOrigin, try await transfer.hasTrusted(origin) else { throw error }
+        } catch var error as TransportError {
+            let origin = error.untrustedOrigin.take()
+            guard let origin, try await transfer.hasTrusted(origin) else { throw error }
             throw RequestOutcome.retry(.certificateChanged(error))
         }
     }

@@ -178,7 +178,7 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     public var message: String
     /// Whether the authority of a certificate is not trusted.
     package var isUntrusted = false
-    /// The origin of the request; nil if the failure has nothing to do with its certificate.
+    /// The origin of the request if there was no secure connection to it, until the engine has judged that.
     var untrustedOrigin: String?
 
     /// Makes an error.

@@ -11,10 +11,9 @@ extension DownloadURL {
         while end < bytes.count, isOfHost(bytes[end]) { end += 1 }
         let name = bytes[start..<end]
         let label = name.lastIndex(of: .dot).map { $0 + 1 } ?? start
-        let host = String(decoding: name, as: UTF8.self)
         guard (1...63).contains(name.count), label < end else { return nil }
-        // An address must have its usual form.
-        guard !bytes[label].isDigit || Self.address(host) == host else { return nil }
+        guard !bytes[label].isDigit || isUsualAddress(name) else { return nil }
+        let host = String(decoding: name, as: UTF8.self)
         var port: Int?
         if end < bytes.count, bytes[end] == .colon {
             let digits = bytes[(end + 1)...].prefix(while: \.isDigit)
@@ -31,6 +30,17 @@ extension DownloadURL {
         }
         self.init(isSecure ? "https" : "http", host, port, String(decoding: path, as: UTF8.self))
     }
+}
+
+/// Whether a host is an IPv4 address in the form that `DownloadURL.address` would give it.
+private func isUsualAddress(_ host: ArraySlice<UInt8>) -> Bool {
+    let numbers = host.split(separator: .dot, omittingEmptySubsequences: false)
+    return numbers.count == 4
+        && numbers.allSatisfy { digits in
+            guard (1...3).contains(digits.count), digits.allSatisfy(\.isDigit) else { return false }
+            let value = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+            return value < 256 && (digits.count == 1 || digits.first != 0x30)
+        }
 }
 
 /// Whether a byte is a lower-case letter, a digit, a hyphen or a dot.

@@ -89,7 +89,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// Returns the usual form of an IPv4 address, as `inet_aton` reads it: `0127.1` and `0x57000001` are 87.0.0.1.
     ///
     /// Everything that compares hosts then compares what a connection goes to. Nil for anything else.
-    static func address(_ host: String) -> String? {
+    private static func address(_ host: String) -> String? {
         let parts = host.parts(at: ".")
         var numbers = parts.compactMap(number)
         // The last number has all bytes that are left.

@@ -218,22 +218,24 @@ extension DownloadStore {
     /// - Parameter names: The paths, and the URLs.
     /// - Throws: ``StoreError``
     package func permitReplacing(_ names: [(path: String, url: String)]) async throws {
-        let records = try await read { connection in try names.map { try connection.delivered(at: $0.path) } }
-        // What was delivered there stays recorded. Not in a transaction: the destination may not respond.
-        let others = try await Blocking.run {
-            var others: [(path: String, url: String, file: DeliveryText)] = []
-            for (name, record) in zip(names, records) {
-                guard let place = try? Destination(name.path), let stamp = place.status?.stamp,
-                    record?.own(stamp, at: place, for: name.url) == nil
-                else { continue }
-                let file = DeliveryText(DeliveredFile(replaceable: stamp))
-                others.append((name.path, name.url, file))
+        // Not in a transaction: a destination may not respond.
+        let found = try await Blocking.run {
+            names.compactMap { path, url in
+                let place = try? Destination(path)
+                return place.flatMap { place in place.status.map { (place: place, stamp: $0.stamp, url: url) } }
             }
-            return others
+        }
+        let records = try await read { connection in try found.map { try connection.delivered(at: $0.place.path) } }
+        let others = try await Blocking.run {
+            // What was delivered there stays recorded.
+            zip(found, records).filter { $1?.own($0.stamp, at: $0.place, for: $0.url) == nil }.map(\.0)
         }
         guard !others.isEmpty else { return }
         try await write { connection in
-            for (path, url, file) in others { try connection.announceDelivery(of: file, at: path, from: url) }
+            for (place, stamp, url) in others {
+                let file = DeliveryText(DeliveredFile(replaceable: stamp))
+                try connection.announceDelivery(of: file, at: place.path, from: url)
+            }
         }
     }
 

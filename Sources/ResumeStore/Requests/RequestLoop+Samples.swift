@@ -127,7 +127,9 @@ extension RequestLoop {
             }
             var stored: [UInt8]?
             do {
-                stored = try await transfer.sample(request.range)
+                if request.bytes(of: response.body, after: response.head) != nil {
+                    stored = try await transfer.sample(request.range)
+                }
             } catch let error as StoreError where error.code == .heldBytesDiffer {
                 // These bytes are damaged on disk. They are requested again before the delivery.
             }

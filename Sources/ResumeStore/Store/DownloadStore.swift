@@ -159,7 +159,8 @@ public final class DownloadStore: Sendable {
                 return try connection.transaction(.immediate, durability: durability) { try body(connection) }
             } catch let error as SQLiteError where error.code == .full {
                 // SQLite reports the same error for a full disk and for IDs that are used up.
-                guard try connection.transaction(.immediate, { try connection.restoreNumbers() }) else { throw error }
+                let areRestored = try? connection.transaction(.immediate) { try connection.restoreNumbers() }
+                guard areRestored == true else { throw error }
                 return try connection.transaction(.immediate, durability: durability) { try body(connection) }
             }
         }

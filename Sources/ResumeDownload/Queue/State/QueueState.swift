@@ -73,7 +73,8 @@ extension QueueState {
         if forced == key { forced = nil }
         let before = item.deliveries
         body(&item)
-        for delivery in before where item[delivery.number] == nil {
+        let left = Set(item.deliveries.map(\.number))
+        for delivery in before where !left.contains(delivery.number) {
             if let row = delivery.row?.id { removals.insert(row) }
         }
         if item.wish == .waiting { item.forEachDelivery { if $0.isReady { $0.isRestored = false } } }
