@@ -7,8 +7,8 @@ import ResumeHTTP
 final class KnownHead {
     fileprivate struct Lines {
         var status: (bytes: [UInt8], code: Int, phrase: String)?
-        /// The lines of ``fields``, without bytes where one was folded.
-        var all: [[UInt8]] = []
+        /// The lines of ``fields``, without bytes where one was folded, and whether they frame the body.
+        var all: [(bytes: [UInt8], framesBody: Bool)] = []
         var fields = HTTPFields()
     }
 
@@ -85,7 +85,7 @@ struct HeadReader {
             try unsafe begin(line)
             return false
         }
-        if place < lines.all.count, unsafe Self.isSame(line, as: lines.all[place]) {
+        if place < lines.all.count, unsafe Self.isSame(line, as: lines.all[place].bytes) {
             place += 1
             return false
         }
@@ -133,22 +133,22 @@ struct HeadReader {
         // A folded line (RFC 9112, 5.2).
         if text.startIndex != trimmed.startIndex {
             // libcurl frames the body by whole lines.
-            let start = place > 0 ? lines.fields[place - 1] : nil
-            guard let start, ![.contentLength, .transferEncoding].contains(start.name) else {
-                throw problem("a misplaced folded line")
-            }
+            guard place > 0, !lines.all[place - 1].framesBody else { throw problem("a misplaced folded line") }
             place -= 1
+            let start = lines.fields[place]
             let value = unsafe start.withUnsafeBytesOfValue { unsafe Array($0) } + [0x20] + trimmed
-            return put(HTTPField(name: start.name, lenientValue: value), [])
+            put(HTTPField(name: start.name, lenientValue: value), ([], false))
+            return
         }
         guard let colon = trimmed.firstIndex(of: UInt8(ascii: ":")) else { throw problem("a line without a colon") }
         guard let name = HTTPField.Name(String(decoding: trimmed[..<colon], as: UTF8.self)) else {
             throw problem("the name of a field is not valid")
         }
-        put(HTTPField(name: name, lenientValue: trimmed[(colon + 1)...].trimmed), line)
+        let field = HTTPField(name: name, lenientValue: trimmed[(colon + 1)...].trimmed)
+        put(field, (line, name == .contentLength || name == .transferEncoding))
     }
 
-    private mutating func put(_ field: HTTPField, _ line: [UInt8]) {
+    private mutating func put(_ field: HTTPField, _ line: (bytes: [UInt8], framesBody: Bool)) {
         if place < lines.all.count {
             lines.all[place] = line
             // A field that only looks the same would not replace the known one.
@@ -193,16 +193,21 @@ struct HeadReader {
         if isHead || code == 204 || code == 304 { return .none }
         if codings.contains("chunked") { return .chunked }
         guard let text = lengths.first else { return .close }
-        guard lengths.allSatisfy({ $0 == text }), let length = Decimal64.parse(text) else {
-            throw problem("the length is not valid")
-        }
+        guard lengths.allSatisfy({ $0 == text }), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let length = Int64(text)
+        else { throw problem("the length is not valid") }
         return .length(length)
     }
 
     private func items(of name: HTTPField.Name) -> [String] {
-        lines.fields[values: name].flatMap { value in
-            Array(value.utf8).parts(at: UInt8(ascii: ",")).map { String(decoding: $0.trimmed, as: UTF8.self) }
+        var items: [String] = []
+        for place in lines.all.indices where lines.all[place].framesBody && lines.fields[place].name == name {
+            let bytes = Array(lines.fields[place].value.utf8)
+            items += bytes.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { item in
+                String(decoding: item.trimmed, as: UTF8.self)
+            }
         }
+        return items
     }
 
     private func problem(_ text: String) -> TransportError { .invalid(text, from: authority) }

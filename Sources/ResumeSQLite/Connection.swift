@@ -156,7 +156,7 @@ package struct Connection: ~Copyable {
     ///   - body: Called after each statement with its rows, and the number of changed ones.
     /// - Throws: ``SQLiteError``; the error of `body`.
     package borrowing func insert(
-        _ start: String, _ row: String, _ rows: [SQLiteValues], ending end: String = "",
+        _ start: String, _ row: String, _ rows: [[SQLiteValue]], ending end: String = "",
         body: (Range<Int>, Int) throws -> Void = { _, _ in }
     ) throws {
         var rest = rows[...]
@@ -166,7 +166,7 @@ package struct Connection: ~Copyable {
                 let part = rest.prefix(size)
                 rest = rest.dropFirst(size)
                 let values = Array(repeating: row, count: size).joined(separator: ", ")
-                try body(part.indices, try run(bound("\(start) VALUES \(values) \(end)", part.joined())))
+                try body(part.indices, try run(bound("\(start) VALUES \(values) \(end)", to: part.joined())))
             }
         }
     }
@@ -221,9 +221,13 @@ package struct Connection: ~Copyable {
         try rows(sql, values) { $0.text(0) }.first
     }
 
+    private borrowing func bound(_ sql: String, _ values: SQLiteValues) throws(SQLiteError) -> Box<Statement> {
+        try bound(sql, to: values.lazy.map { $0?.sqlite ?? .null })
+    }
+
     /// Returns a prepared statement with values; the caller resets it.
     private borrowing func bound(
-        _ sql: String, _ values: some Sequence<(any SQLiteBindable)?>
+        _ sql: String, to values: some Sequence<SQLiteValue>
     ) throws(SQLiteError) -> Box<Statement> {
         let statement = try unsafe statements.statement(sql, on: handle)
         try statement.value.bind(values)

@@ -71,12 +71,12 @@ struct Statement: ~Copyable {
     }
 
     /// Binds all parameters, beginning with the first.
-    borrowing func bind(_ values: some Sequence<(any SQLiteBindable)?>) throws(SQLiteError) {
+    borrowing func bind(_ values: some Sequence<SQLiteValue>) throws(SQLiteError) {
         let count = unsafe sqlite3_bind_parameter_count(handle)
         var position: Int32 = 0
         for value in values {
             position += 1
-            if position <= count { try bind(value?.sqlite ?? .null, at: position) }
+            if position <= count { try bind(value, at: position) }
         }
         guard position == count else {
             throw SQLiteError(

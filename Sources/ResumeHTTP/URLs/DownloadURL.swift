@@ -68,22 +68,16 @@ public struct DownloadURL: Sendable, Hashable {
         else { throw .badHost }
         let user = parts.percentEncodedUser.map { user in parts.percentEncodedPassword.map { "\(user):\($0)" } ?? user }
         let path = Self.withoutDots(parts.percentEncodedPath)
-        let target = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
-        self.init(scheme, Self.address(host) ?? host, parts.port, target, user: user ?? "")
-    }
-
-    /// Creates a URL from its valid parts.
-    init(_ scheme: String, _ host: String, _ port: Int?, _ target: String, user: String = "") {
         let defaultPort = scheme == "https" ? 443 : 80
         self.scheme = scheme
-        self.host = host
-        self.port = port ?? defaultPort
-        authority = self.port == defaultPort ? host : "\(host):\(self.port)"
-        userInfo = user.isEmpty ? nil : user
-        requestTarget = target
-        isPlainPath = Self.isPlainPath(target)
-        origin = "\(scheme)://\(authority)"
-        absoluteString = origin + target
+        self.host = Self.address(host) ?? host
+        port = parts.port ?? defaultPort
+        self.authority = port == defaultPort ? self.host : "\(self.host):\(port)"
+        userInfo = user.flatMap { $0.isEmpty ? nil : $0 }
+        requestTarget = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+        isPlainPath = Self.isPlainPath(requestTarget)
+        origin = "\(scheme)://\(self.authority)"
+        absoluteString = origin + requestTarget
     }
 
     /// Returns the usual form of an IPv4 address, as `inet_aton` reads it: `0127.1` and `0x57000001` are 87.0.0.1.

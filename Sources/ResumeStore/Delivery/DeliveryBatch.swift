@@ -9,13 +9,23 @@ import Synchronization
 /// makes one commit and then resumes the callers.
 final class DeliveryBatch: Sendable {
     /// An unnamed file to be named at its destination.
-    struct File: Sendable {
+    final class File: Sendable {
         let blob: OpenFile
         let length: Int64
         let destination: Destination
         let departure: Departure
         /// The lease of the download; if another task or process waits for it, the file is not named.
         let lease: Lease
+
+        init(
+            _ blob: OpenFile, length: Int64, to destination: Destination, _ departure: Departure, under lease: Lease
+        ) {
+            self.blob = blob
+            self.length = length
+            self.destination = destination
+            self.departure = departure
+            self.lease = lease
+        }
 
         fileprivate var delivered: DeliveryText? {
             departure.needsFile ? (try? blob.status()).map(departure.text) : nil

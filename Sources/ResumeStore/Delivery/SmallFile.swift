@@ -121,8 +121,7 @@ package final class SmallFile: Sendable {
         to destination: Destination, for caller: Caller, fulfilling rows: [QueuedRow] = [], digest: HTTPDigest?
     ) async throws -> Bool {
         let departure = departure(to: destination, for: caller, fulfilling: rows, digest)
-        let file = DeliveryBatch.File(
-            blob: blob, length: body.length, destination: destination, departure: departure, lease: key.lease)
+        let file = DeliveryBatch.File(blob, length: body.length, to: destination, departure, under: key.lease)
         switch await store.deliveries.deliver(file, from: store) {
         case .delivered: return true
         case .unnamed: return false

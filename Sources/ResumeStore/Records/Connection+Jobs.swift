@@ -85,7 +85,10 @@ extension Connection {
                 queue, key, url, destination, state, priority, forced, position, terms, list)
             """, "(?, ?, ?, ?, 'waiting', 0, 0, ?, ?, ?)",
             new.map { job in
-                [listing.queue, job.key, job.url, job.destination, job.position, job.terms, listing.list]
+                [
+                    .integer(listing.queue), .text(job.key), .text(job.url), .text(job.destination),
+                    .integer(job.position), job.terms.map { .text($0) } ?? .null, .integer(listing.list),
+                ]
             }, ending: "ON CONFLICT DO NOTHING"
         ) { part, count in
             // The IDs follow one another, unless a row was in the way of one.

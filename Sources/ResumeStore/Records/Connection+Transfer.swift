@@ -152,7 +152,7 @@ extension Connection {
         try insert(
             "INSERT INTO event (key, at, kind, reason, bytes)", "(?, ?, ?, ?, ?)",
             events.suffix(Int(Self.eventLimit)).map {
-                [$0.key, $0.at, $0.kind.rawValue, $0.reason.stored, $0.bytes]
+                [.text($0.key), .integer($0.at), .text($0.kind.rawValue), .text($0.reason.stored), .integer($0.bytes)]
             })
         try run("DELETE FROM event WHERE id <= ?", lastInsertRowID.addingSaturating(-Self.eventLimit))
     }
