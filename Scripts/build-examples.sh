@@ -13,6 +13,9 @@ for manifest in Examples/*/Package.swift; do
     # Otherwise SwiftPM would reuse the plan of the package that was built there last, build nothing of this one, and
     # miss files that were added since.
     rm -f "$scratch"/debug.yaml
+    # The compiler keeps the objects of a program if only the layout of a type of a library has changed.
+    if [ -n "$(find "$scratch"/debug/Modules/ -name 'Resume*' -newer "$scratch/debug/$name" -print -quit 2>/dev/null)" ]
+    then rm -rf "$scratch/debug/$name.build"; fi
     echo "== $name"
     Scripts/swift.sh build --package-path "$folder" --scratch-path "$scratch"
     ln -sf "../../$scratch/debug/$name" .build/examples/

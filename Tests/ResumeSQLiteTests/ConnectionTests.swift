@@ -150,7 +150,7 @@ struct ConnectionTests {
     func manyRows(count: Int) async throws {
         try await Self.withConnection { connection in
             try connection.execute("CREATE TABLE t (i INTEGER UNIQUE, s TEXT) STRICT; INSERT INTO t VALUES (2, 'old')")
-            let rows = (0..<count).map { [Int64($0), "\($0)"] as SQLiteValues }
+            let rows = (0..<count).map { [SQLiteValue.integer(Int64($0)), .text("\($0)")] }
             var (next, sum) = (0, 0)
             try connection.insert("INSERT INTO t", "(?, ?)", rows, ending: "ON CONFLICT DO NOTHING") { part, inserted in
                 #expect(part.lowerBound == next)
