@@ -6,14 +6,10 @@ cd "$(dirname "$0")/.."
 output=${1:-.build/docs}
 docc=$(command -v docc || xcrun --find docc)
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-# Without a build of the tests, dump-symbol-graph fails after it has written the symbols.
+symbols=$(mktemp -d)
+trap 'rm -rf "$symbols"' EXIT
 Scripts/swift.sh build --build-tests
-Scripts/swift.sh package dump-symbol-graph --minimum-access-level public --skip-synthesized-members \
-    --emit-extension-block-symbols >"$log" 2>&1 ||
-    { cat "$log" >&2; exit 1; }
-symbols=$(sed -n 's/^Files written to //p' "$log" | tail -1)
+Scripts/api.py --symbols "$symbols"
 
 mkdir -p "$output"
 for catalogue in Sources/*/*.docc; do
