@@ -18,8 +18,8 @@ import Synchronization
 /// configured. Requests go through a proxy if one is configured.
 public final class CurlTransport: Transport {
     private let configuration: Configuration
-    /// What certificates prove; nil for those that the system trusts.
-    private let trust: ServerTrust?
+    /// What identifies the caller's authorities, from the first request that needs it; empty for those of the system.
+    private let authorities = Mutex<String?>(nil)
     private let queue: ExchangeQueue
 
     /// Whether it checks addresses (``Configuration/permitsAddress``).
@@ -30,11 +30,6 @@ public final class CurlTransport: Transport {
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
-        let (file, folder) = (configuration.trustedCertificates, configuration.trustedCertificateFolder)
-        let authorities = [file, folder].compactMap(\.self).map(Self.hashOfCertificates).joined(separator: "+")
-        trust =
-            configuration.verifiesServers
-            ? (authorities.isEmpty ? nil : .authorities(authorities)) : .unverified
         queue = ExchangeQueue(configuration)
     }
 
@@ -70,7 +65,20 @@ public final class CurlTransport: Transport {
         let proxy = try configuration.proxies?.proxy(for: url)
         let exchange = Exchange(request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, in: queue)
         queue.start(exchange)
-        return TransportResponse(head: try await exchange.head(within: timeout), body: exchange, trust: trust)
+        let head = try await exchange.head(within: timeout)
+        return TransportResponse(head: head, body: exchange, trust: url.scheme == "https" ? trust : nil)
+    }
+
+    /// What certificates prove; nil for those that the system trusts.
+    private var trust: ServerTrust? {
+        guard configuration.verifiesServers else { return .unverified }
+        return authorities.withLock { known in
+            // Hundreds of files may have to be read.
+            let paths = [configuration.trustedCertificates, configuration.trustedCertificateFolder]
+            let text = known ?? paths.compactMap(\.self).map(Self.hashOfCertificates).joined(separator: "+")
+            known = text
+            return text.isEmpty ? nil : .authorities(text)
+        }
     }
 
     /// Returns whether a numeric address is neither private, local nor reserved, for ``Configuration/permitsAddress``.
@@ -91,7 +99,11 @@ public final class CurlTransport: Transport {
         // OpenSSL takes several folders, and reads only files that are named by a hash.
         for folder in path.split(separator: ":").map(String.init) {
             let names = try? manager.contentsOfDirectory(atPath: folder)
-            for name in (names ?? []).sorted() where name.wholeMatch(of: /[0-9a-f]{8}\.[0-9]+/) != nil {
+            for name in (names ?? []).sorted() {
+                let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+                guard parts.count == 2, parts[0].utf8.count == 8, UInt32(parts[0], radix: 16) != nil,
+                    UInt32(parts[1]) != nil
+                else { continue }
                 files.append("\(folder)/\(name)")
             }
         }
