@@ -100,9 +100,10 @@ public final class CurlTransport: Transport {
         for folder in path.split(separator: ":").map(String.init) {
             let names = try? manager.contentsOfDirectory(atPath: folder)
             for name in (names ?? []).sorted() {
-                let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-                guard parts.count == 2, parts[0].utf8.count == 8, UInt32(parts[0], radix: 16) != nil,
-                    UInt32(parts[1]) != nil
+                // Eight hexadecimal digits, a dot and a number.
+                let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+                guard parts.count == 2, parts[0].count == 8, !parts[1].isEmpty, parts[1].allSatisfy(\.isDigit),
+                    parts[0].allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) })
                 else { continue }
                 files.append("\(folder)/\(name)")
             }

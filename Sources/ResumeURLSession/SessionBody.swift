@@ -25,8 +25,10 @@ private struct DataPart: BodyPart {
 final class SessionBody: ResponseBody {
     private struct State {
         var task: URLSessionTask?
-        /// The number of bytes that the head has announced, minus those of the body that were received.
-        var missing: Int64 = 0
+        /// The number of received bytes of the body.
+        var received: Int64 = 0
+        /// The number of bytes announced in the head; nil if there was none.
+        var announced: Int64?
         /// The number of responses before the final one (1xx).
         var interim = 0
         /// The URL that the head came from.
@@ -126,7 +128,7 @@ final class SessionBody: ResponseBody {
             return cancel(with: TransportError.invalid("the length is not valid", from: authority))
         }
         state.withLock { state in
-            state.missing += isHead || answer.statusCode == 304 ? 0 : length ?? 0
+            state.announced = isHead || answer.statusCode == 304 ? nil : length
             state.url = answer.url
         }
         mailbox.add(head)
@@ -135,7 +137,7 @@ final class SessionBody: ResponseBody {
     /// Receives a part, and blocks while the mailbox is full.
     func receive(_ data: Data) {
         guard !data.isEmpty else { return }
-        state.withLock { $0.missing -= Int64(data.count) }
+        state.withLock { $0.received += Int64(data.count) }
         guard !mailbox.add(DataPart(data: data)) else { return }
         let room = DispatchSemaphore(value: 0)
         mailbox.whenRoom { room.signal() }
@@ -147,15 +149,13 @@ final class SessionBody: ResponseBody {
         // For a redirect without a valid destination, only the end is reported.
         if error == nil, !mailbox.hasHead, let response { receive(response) }
         let hasHead = mailbox.hasHead
-        let isCut = state.withLock { state in
-            state.task = nil
-            return state.missing > 0
-        }
+        let missing = state.withLock { max(($0.announced ?? 0) - $0.received, 0) }
         if let error {
             end(with: TransportError(wrapping: error, from: authority, afterHead: hasHead))
         } else {
-            end(with: isCut ? TransportError.cut(authority) : nil)
+            end(with: missing > 0 ? TransportError.cut(authority) : nil)
         }
+        state.withLock { $0.task = nil }
         onEnd(self)
     }
 

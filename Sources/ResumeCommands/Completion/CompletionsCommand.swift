@@ -11,8 +11,13 @@ struct CompletionsCommand: ContextCommand {
         ///
         /// The program decides (``CompletionCourse``); a script only knows how its shell completes files.
         var script: String {
-            let others = [.zsh: PackageResources.completion_zsh, .fish: PackageResources.completion_fish][self]
-            return String(decoding: others ?? PackageResources.completion_bash, as: UTF8.self)
+            let bytes =
+                switch self {
+                case .bash: PackageResources.completion_bash
+                case .zsh: PackageResources.completion_zsh
+                case .fish: PackageResources.completion_fish
+                }
+            return String(decoding: bytes, as: UTF8.self)
         }
     }
 

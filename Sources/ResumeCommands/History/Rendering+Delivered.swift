@@ -20,8 +20,12 @@ extension Rendering {
 
     /// Says what became of a delivered file.
     static func lines(_ record: DeliveryRecord, _ file: DeliveredFile) -> [String] {
-        let found = file.state(at: record.path)
-        let state = [.changed: "changed since", .missing: "no longer there"][found] ?? found.rawValue
+        let state =
+            switch file.state(at: record.path) {
+            case .unchanged: "unchanged"
+            case .changed: "changed since"
+            case .missing: "no longer there"
+            }
         var lines = [
             "file       \(record.path)", "from       \(Redaction.key(record.url))",
             "size       \(exact(file.stamp.size))",

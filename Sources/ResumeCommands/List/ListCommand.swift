@@ -60,11 +60,16 @@ struct ListCommand: ContextCommand {
 
     private var query: EntryQuery {
         // The library's orders begin with the smallest value, those of this command with the most interesting one.
-        let order: [Order: EntryQuery.Order] = [
-            .size: .size, .received: .received, .url: .url, .created: .creation,
-        ]
+        let order: EntryQuery.Order =
+            switch sort {
+            case .used: .use
+            case .size: .size
+            case .received: .received
+            case .url: .url
+            case .created: .creation
+            }
         return EntryQuery(
-            order: order[sort] ?? .use, isReversed: (sort != .url) != reverse,
+            order: order, isReversed: (sort != .url) != reverse,
             state: state.flatMap { Entry.State(rawValue: $0.rawValue) })
     }
 }

@@ -135,22 +135,23 @@ package enum Plan: Sendable, Hashable {
             self = .anew(held, avoidsRange)
         } else if let selection = held.selection {
             self = Self.continuing(selection, of: representation, by: validator, held: held, policy: policy)
-        } else if !held.hasAllBytes, held.length <= policy.overlap(for: validator),
-            held.nextHeld == nil || validator == nil
-        {
-            self = .anew(held, .tooLittleHeld)
-        } else {
-            // Of a whole file, the last bytes are compared: a response with the same validator shows that the server
-            // sends the bytes to this caller too. A gap at the very beginning has no bytes before it to compare, so
-            // there only the validator proves that it fits.
-            let isWhole = held.hasAllBytes
-            let next = isWhole ? nil : held.nextHeld
-            let overlap = max(policy.overlap(for: validator), isWhole ? 1 : 0)
+        } else if held.hasAllBytes {
+            // The last bytes are compared: a response with the same validator shows that the server sends the bytes to
+            // this caller too.
             self = .range(
                 RangeRequest(
-                    start: max(held.length - overlap, 0), offset: held.length,
-                    end: isWhole ? held.length : next?.lowerBound, tail: min(overlap, next?.length ?? 0),
+                    start: max(held.length - max(policy.overlap, 1), 0), offset: held.length, end: held.length,
                     condition: policy.condition, validator: validator))
+        } else if held.length <= policy.overlap(for: validator), held.nextHeld == nil || validator == nil {
+            self = .anew(held, .tooLittleHeld)
+        } else {
+            // A gap at the very beginning has no bytes before it to compare, so there only the validator proves that it
+            // fits.
+            let overlap = max(policy.overlap(for: validator), 0)
+            self = .range(
+                RangeRequest(
+                    start: max(held.length - overlap, 0), offset: held.length, end: held.nextHeld?.lowerBound,
+                    tail: min(overlap, held.nextHeld?.length ?? 0), condition: policy.condition, validator: validator))
         }
         if byDigest, case .range(var range) = self {
             range.isUnderDigest = true

@@ -26,7 +26,7 @@ extension Destination {
     /// - Returns: The digest, and the file as it was afterwards; nil if it cannot be read.
     package func digest(_ algorithm: HTTPDigest.Algorithm) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
         try await Blocking.run(cancellable: { flag in
-            guard let file = try? OpenFile(path, flags: O_RDONLY) else { return nil }
+            guard let file = try? open() else { return nil }
             var hash = RunningHash(algorithm)
             var offset = Int64(0)
             while !flag.value {

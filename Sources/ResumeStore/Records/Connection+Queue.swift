@@ -98,6 +98,11 @@ extension Connection {
             """, values + [queue, request.key, request.destination]
         ) { $0.integer(0) }.first ?? 0
     }
+
+    /// Removes a request that was cancelled from a queue.
+    borrowing func removeQueued(_ id: Int64, from queue: Int64) throws {
+        try run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue)
+    }
 }
 
 /// The bytes of queued requests that were removed.

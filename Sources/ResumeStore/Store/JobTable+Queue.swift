@@ -28,7 +28,7 @@ extension JobTable {
     /// - Returns: The row IDs, in the order of the requests.
     package func record(_ requests: [Job], removing ids: some Sequence<Int64> & Sendable) async throws -> [Int64] {
         try await store.write { [queue] connection in
-            for id in ids { try connection.run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue) }
+            for id in ids { try connection.removeQueued(id, from: queue) }
             return try requests.map { try connection.setQueued($0, in: queue) }
         }
     }

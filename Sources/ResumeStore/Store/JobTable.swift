@@ -208,7 +208,7 @@ package final class JobTable: Sendable {
     /// Removes the rows of jobs.
     package func forget(_ ids: [Int64]) async throws {
         try await store.write { [queue] connection in
-            for id in ids { try connection.run("DELETE FROM queued WHERE id = ? AND queue = ?", id, queue) }
+            for id in ids { try connection.removeQueued(id, from: queue) }
         }
     }
 
