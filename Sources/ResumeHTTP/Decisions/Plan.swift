@@ -218,6 +218,9 @@ package enum Plan: Sendable, Hashable {
         return fields
     }
 
+    /// Whether the request has an `If-Range` field.
+    var hasIfRange: Bool { if case .range(let range) = self { range.conditionField?.name == .ifRange } else { false } }
+
     /// The fields that a caller may not set, because the plan sets them.
     package static let ownedFieldNames: [HTTPField.Name] = [
         .range, .ifRange, .acceptEncoding, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,

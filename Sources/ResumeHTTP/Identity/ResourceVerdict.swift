@@ -1,5 +1,3 @@
-package import HTTPTypes
-
 /// Whether stored bytes may be continued with a response, decided from what both came from, before any validator.
 package enum ResourceVerdict: Sendable, Hashable {
     /// The same resource, received in the same way: the validator and the overlap decide.
@@ -32,32 +30,6 @@ package enum ResourceVerdict: Sendable, Hashable {
         } else {
             self = .compareSamples(
                 held.address == answer.address ? .otherRequest : .otherAddress(held.origin, answer.origin))
-        }
-    }
-}
-
-extension ResourceVerdict {
-    /// What follows a response.
-    package enum Step: Sendable, Hashable {
-        /// Its head decides.
-        case judge
-        /// Request the same without a condition: the server sends the rest whatever validator it has.
-        case omitCondition
-        /// Compare samples of the stored bytes.
-        case compareSamples(Reason)
-        /// Request the whole file.
-        case requestWhole(Reason)
-    }
-
-    /// Returns what follows a response to a plan.
-    package func step(after response: HTTPResponse, to plan: Plan) -> Step {
-        // A whole file needs no proof: it gets an entry of its own, unless its head shows that it is a failure.
-        guard case .range(let range) = plan else { return .judge }
-        return switch self {
-        case .same: .judge
-        case .underDigest: range.validator != nil && !range.isSame(as: response) ? .omitCondition : .judge
-        case .compareSamples(let reason): .compareSamples(reason)
-        case .ownEntry(let reason): .requestWhole(reason)
         }
     }
 }

@@ -31,6 +31,15 @@ extension Transfer {
     /// Whether no validator can prove the bytes: they were received by another program, or from another URL.
     var needsSamples: Bool { partial.isUnproved || isMoved }
 
+    /// What is stored, and what proves it.
+    var stored: DownloadMachine.Stored {
+        guard needsSamples, !passesOn else {
+            return DownloadMachine.Stored(partial, in: [], provedBy: passesOn ? .hash : .representation, policy: policy)
+        }
+        return DownloadMachine.Stored(
+            partial, in: storedRanges, provedBy: .samples(isAdopted: isAdopted, isMarked: isMarked), policy: policy)
+    }
+
     /// Whether the bytes were received by another program and not compared yet.
     package var isAdopted: Bool { entry.agreedSamples == 0 }
 

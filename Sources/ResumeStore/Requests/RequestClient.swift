@@ -106,26 +106,7 @@ package enum NoAnswer: Sendable {
     case silent
 }
 
-/// How a request ended, as far as the next step of a ``RequestLoop`` depends on it.
-package enum RequestOutcome: Error {
-    /// The body ended after adding this many bytes; if there is a failure, it ended early or there was no response.
-    case body(received: Int64, failure: (any Error)?)
-    /// The response is not usable. Request the whole representation.
-    case askForWhole(Reason)
-    /// Send the same request again later.
-    case retry(Reason, afterSeconds: Int64? = nil, status: Int? = nil)
-    /// The server serves other downloads instead. Wait until one of them ends.
-    case crowded(Reason?)
-    /// An origin that a redirect leads to asks to wait until a time.
-    case closed(String, until: Duration)
-    /// The stored bytes are wrong, or the response is. Restart beside them.
-    case discard(Reason)
-    /// The server sends an older version, of which bytes are stored. Request the rest of it.
-    case wentBack
-    /// The response was not used, since more is known now: another URL, other header fields, another range. Plan again at
-    /// once.
-    case askAgain
-
+extension RequestOutcome {
     /// Calls a client, whose errors are temporary failures unless they end the download.
     static func of<Success>(_ call: () async throws -> Success) async throws -> Success {
         do {

@@ -20,56 +20,6 @@ extension RequestClient {
 
 /// Samples of stored bytes that are compared with the server's file, if nothing else proves that it is the same.
 extension RequestLoop {
-    /// Compares samples before a plan whose bytes nothing else proves.
-    ///
-    /// - Returns: Whether more is known now, so that another plan must be made.
-    /// - Throws: A ``RequestOutcome`` if the plan must not be carried out.
-    mutating func compareSamples(before plan: Plan, _ send: Send) async throws -> Bool {
-        let held = await transfer.partial
-        // What is passed on is compared by a hash instead.
-        guard !transfer.passesOn, let stored = held.representation, !held.isEmpty else { return false }
-        let course: SampleCourse
-        let isUnproved = await transfer.needsSamples
-        // Bytes from another URL, or under a digest, not those of another program.
-        let isOwn = await !transfer.isAdopted && isUnproved
-        if isUnproved {
-            guard let shift = held.sampleShift else { return try await giveUp(.samplesUnanswered) }
-            course = await samples(of: transfer.storedRanges, in: stored, isProved: false, shift: shift)
-        } else if case .range(let next) = plan, next.validator == nil, comparedLength != held.length,
-            await !transfer.policy.hasDigest
-        {
-            // The bytes after that are compared with the response to the plan's request.
-            let first = next.first &- next.shift
-            let end = next.start &- next.shift
-            let ranges = [first..<max(first, end)] + (held.nextHeld.map { [$0] } ?? [])
-            course = await samples(of: ranges, in: stored, shift: next.shift)
-        } else {
-            return false
-        }
-        switch try await compare(course, of: held.length, send) {
-        case .agree:
-            comparedLength = held.length
-            return isUnproved
-        case .differ(let reason) where isOwn: return try await giveUp(reason, for: .otherFile)
-        case .unproved(let reason) where isOwn: return try await giveUp(reason)
-        case .differ(let reason): throw RequestOutcome.discard(reason)
-        case .unproved(let reason):
-            try await transfer.note(reason)
-            throw RequestOutcome.askForWhole(reason)
-        }
-    }
-
-    /// Gives up bytes that only another caller's digest proves, or requests the whole file beside the stored bytes.
-    private mutating func giveUp(_ reason: Reason, for next: Reason? = nil) async throws -> Bool {
-        guard await transfer.isMarked else {
-            try await transfer.note(reason)
-            throw RequestOutcome.askForWhole(next ?? reason)
-        }
-        try await transfer.dropMarked(because: reason)
-        client.gaveUp(because: reason)
-        return true
-    }
-
     /// Compares samples of all stored bytes with the server's file.
     ///
     /// It must be the same representation, unless no validator can tell. Changes nothing but what is known of adopted
@@ -79,29 +29,21 @@ extension RequestLoop {
             try Task.checkCancellation()
             let held = await transfer.partial
             guard let stored = held.representation, !held.isEmpty else { return .unproved(.notProved) }
-            let course = await samples(
-                of: transfer.storedRanges, in: stored, isProved: !transfer.needsSamples)
+            let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
+            let course = await SampleCourse(
+                SampleGrid(over: transfer.storedRanges, seed: seed), of: stored, isProved: !transfer.needsSamples,
+                policy: transfer.policy)
             do {
                 return try await compare(course, of: held.length, send)
             } catch let outcome as RequestOutcome {
                 if case .askForWhole(let reason) = outcome { return .unproved(reason) }
-                try await follow(outcome, of: .whole(reason: nil))
+                try await follow(outcome)
             }
         }
     }
 
-    /// Chooses samples of ranges of a representation, which the server's file must be if that is proved.
-    private func samples(
-        of ranges: [Range<Int64>], in stored: Representation, isProved: Bool = true, shift: Int64 = 0
-    ) async -> SampleCourse {
-        let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
-        return SampleCourse(
-            SampleGrid(over: ranges, seed: seed), of: stored, isProved: isProved, policy: await transfer.policy,
-            shift: shift)
-    }
-
     /// Requests samples and compares them, until the course ends, and records what they prove.
-    private mutating func compare(
+    mutating func compare(
         _ fresh: SampleCourse, of held: Int64, _ send: Send
     ) async throws -> SampleVerdict {
         // What was compared before a request failed is not requested again.

@@ -58,7 +58,7 @@ extension RequestLoop {
             await transfer.leaveRoom()
         }
         // What it waits for a place is no time of failures.
-        course.budget.leaveOut(clock.now() - time)
+        machine.budget.leaveOut(clock.now() - time)
     }
 
     /// Whether a refusal, or a request without a response, may be due to the requests of other downloads.
@@ -87,36 +87,35 @@ extension RequestLoop {
         return true
     }
 
-    /// Continues at once or after a delay, or gives up.
-    mutating func follow(_ outcome: RequestCourse.Outcome, because failure: any Error) async throws {
+    /// Asks the machine what follows, and carries it out: continues at once or after a delay, or gives up.
+    mutating func decide(after outcome: RequestOutcome, because failure: any Error) async throws {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
         let (origin, total) = await (transfer.origin, transfer.partial.totalLength)
         let now = clock.now()
+        let isUnreachable = client.noAnswer(failure) == .unreachable
+        if isUnreachable, origins.with(origin, { $0.isGivenUp }) { throw await client.exhausted(because: failure) }
         let moment = RetryBudget.Moment(
             now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
-        let isUnreachable = client.noAnswer(failure) == .unreachable
-        let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
-        let action = isGivenUp ? .giveUp : course.next(after: outcome, at: moment)
-        let isFailure = if case .body(1..., failed: false) = outcome { false } else { true }
+        let action = machine.next(after: outcome, at: moment)
+        let delay: Duration? = if case .wait(let delay) = action { delay } else { nil }
         origins.with(origin) { pace in
-            if course.budget.hasProgressed { pace.works = true }
-            if case .wait(let delay) = action, isUnreachable { pace.failedToConnect(until: now + delay) }
+            if machine.budget.hasProgressed { pace.works = true }
+            if let delay, isUnreachable { pace.failedToConnect(until: now + delay) }
             if action == .giveUp, isUnreachable { pace.isGivenUp = true }
         }
         if let asked = (failure as? ResponseFailure)?.afterSeconds {
             // Other downloads wait or end as well, instead of asking.
-            let end = if case .wait(let delay) = action { now + delay } else { now + .seconds(asked) }
             for place in [closing, await transfer.caller.url.redacted] {
-                if let place { origins.with(place) { $0.close(until: end) } }
+                if let place { origins.with(place) { $0.close(until: now + (delay ?? .seconds(asked))) } }
             }
         }
         switch action {
-        case .askAgain: return
         case .wait(let delay):
-            if isFailure { client.retries(after: delay, because: failure) }
+            if case .body(1..., nil) = outcome {} else { client.retries(after: delay, because: failure) }
             try await pause(until: now + delay)
         case .giveUp: throw await client.exhausted(because: failure)
-        case .unstable: throw DownloadError.unstable((failure as? ResponseFailure)?.reason ?? .endedEarly)
+        case .unstable: throw DownloadError.unstable(outcome.reason ?? .endedEarly)
+        case .askAgain: break
         }
     }
 }

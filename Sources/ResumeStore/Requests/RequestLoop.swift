@@ -2,10 +2,8 @@ import HTTPTypes
 package import ResumeFiles
 package import ResumeHTTP
 
-/// The requests of one download, one after another, until its transfer is complete.
-///
-/// Pure values make the decisions (`Plan`, `SampleCourse`, `Verdict`, `RequestCourse`), and the client does the I/O. The
-/// loop decides their order: plan, samples, request, verdict, body, and then the next request, a delay or the end.
+/// Carries out the actions of a ``DownloadMachine``: the requests of one download, one after another, until its transfer
+/// is complete.
 package struct RequestLoop<Client: RequestClient> {
     /// Sends a GET request for a plan and follows redirects.
     ///
@@ -14,17 +12,17 @@ package struct RequestLoop<Client: RequestClient> {
     package typealias Send = (inout Client, Plan) async throws -> FetchResponse<Client.Body>
 
     package var client: Client
-    var course: RequestCourse
+    var machine: DownloadMachine
     /// The samples that were not compared yet when a request failed for now, and the number of bytes stored then.
     var samples: (course: SampleCourse, held: Int64)?
-    /// The number of bytes that were stored when samples of them were compared last.
-    var comparedLength: Int64?
     let sampleSeed: UInt64?
-    /// The largest number of bytes that the transfer has held.
-    private var furthest: Int64 = 0
     let origins: OriginPaces
     let clock: StoreClock
     let longestWait: Duration
+    /// The turn of the last request; `isOver` if it has left its origin.
+    var turn: (turn: Turn, isOver: Bool)?
+    /// The response whose body is not used yet.
+    private var response: FetchResponse<Client.Body>?
     /// The origin that the last response asks to leave alone for some time, with all of its files; nil if it does not.
     var closing: String?
     /// How often a refusal was attributed to the requests of other downloads.
@@ -46,7 +44,7 @@ package struct RequestLoop<Client: RequestClient> {
         self.sampleSeed = sampleSeed
         self.origins = origins
         self.clock = clock
-        course = RequestCourse(limits)
+        machine = DownloadMachine(limits)
         longestWait = limits.time
     }
 
@@ -55,98 +53,111 @@ package struct RequestLoop<Client: RequestClient> {
 
     /// Sends requests until the transfer is complete.
     package mutating func run(_ send: Send) async throws {
-        if let size = await transfer.closedSize { course.ranges = RangeCourse(closed: size) }
-        while await !transfer.isComplete {
-            if client.answered == nil { try Task.checkCancellation() }
-            let avoided = course.avoidsRange ?? (course.ranges.isPlain ? .rangeFailsRepeatedly : nil)
-            let length = course.ranges.size == nil ? nil : await transfer.partial.representation?.completeLength
-            let plan = await transfer.plan(avoidsRange: avoided).limited(by: &course.ranges, of: length)
-            let turn = try await takeTurn()
-            let outcome: RequestOutcome
-            closing = nil
+        if let size = await transfer.closedSize { machine.ranges = RangeCourse(closed: size) }
+        defer { endRequest() }
+        var action = machine.handle(.goOn)
+        while true {
+            if case .finish = action { return }
             do {
-                defer { origins.with(turn.origin) { $0.leave(turn.number) } }
-                // The next plan depends on what was learned.
-                if avoided == nil, try await compareSamples(before: plan, send) { continue }
-                outcome = try await exchange(plan, turn, send)
-            } catch let early as RequestOutcome {
-                outcome = early
+                action = machine.handle(try await perform(action, send))
+            } catch let outcome as RequestOutcome {
+                action = .end(outcome)
             }
-            try await follow(outcome, of: plan, in: turn)
         }
     }
 
-    /// Sends one request and carries out the verdict on its response.
-    private mutating func exchange(_ plan: Plan, _ turn: Turn, _ send: Send) async throws -> RequestOutcome {
-        let response = try await send(&client, plan)
-        let head = response.head
-        let body = response.body
-        let status = head.status.code
-        let timing = ResponseTiming(head)
-        let sender = response.url?.origin ?? turn.origin
-        note(head, from: sender)
-        var isUsed = false
-        defer { if !isUsed { client.cancel(body) } }
-        let isOwnWait = timing.afterSeconds != nil && closing == nil
-        if [403, 416, 429, 503].contains(status), !isOwnWait, try await giveWay(to: turn, because: status) {
-            origins.close(sender, asAskedBy: head, on: clock)
-            return .crowded(Reason.status(of: head))
-        }
-        if let outcome = try await outcome(of: response, to: plan) { return outcome }
-        let held = await transfer.partial
-        furthest = max(furthest, held.length)
-        let isConditional = plan.fields.contains(.ifRange)
-        if try await transfer.goesBack(after: head) { return .wentBack }
-        var verdict = try await transfer.judge(
-            head, to: plan, in: AnswerContext(sender: response.url, delivered: client.deliveredRepresentation))
-        if head.status == .ok, !held.isEmpty, case .append(let use) = verdict, use.bodyStart == 0,
-            course.ranges.closeBody(prefix: use.offset, isConditional: isConditional)
-        {
-            course.closedBody()
-            return .askAgain
-        }
-        // Another file was refused in the same way without a range.
-        if case .askForWhole(let reason) = verdict, origins.with(turn.origin, { $0.refusals.contains(reason.code) }) {
-            verdict = .refuse(reason)
-        }
-        let now = clock.now()
-        try await client.follow(verdict, of: head)
-        // It may have waited for room.
-        course.budget.leaveOut(clock.now() - now)
-        // Bytes that come again are neither a restart nor progress.
-        let isAnew = verdict.replaces && !held.isEmpty && !verdict.sendsAgain
-        if let use = verdict.continuation, !course.began(anew: isAnew) { throw DownloadError.unstable(use.reason) }
-        await client.judged(verdict, after: held)
-        switch verdict {
-        case .append, .startOver, .startRange:
-            isUsed = true
-            origins.with(turn.origin) { $0.serves(turn.number) }
-            let start = verdict.replaces ? 0 : held.length
-            let outcome = try await client.move(body, of: head, verdict, from: start, budget: &course.budget)
-            guard case .body(let received, let failure) = outcome else { return outcome }
-            try await learn(from: head, to: plan, received: received, isConditional)
-            return verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome
-        case .complete: return .body(received: 0, failure: nil)
-        case .askForWhole(let reason):
-            if try await client.renew(after: head) { return .askAgain }
-            if reason == .noProgress, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields),
-                course.ranges.sentNothingNew(last - first + 1)
-            {
-                return .askAgain
+    /// Carries out an action.
+    ///
+    /// - Returns: What came of it.
+    /// - Throws: A ``RequestOutcome`` if the request has failed; errors that end the download.
+    private mutating func perform(
+        _ action: DownloadMachine.Action, _ send: Send
+    ) async throws -> DownloadMachine.Input {
+        switch action {
+        case .plan(let avoided): return try await plan(avoiding: avoided)
+        case .compare(let course): return .compared(try await compare(course, of: transfer.partial.length, send))
+        case .dropMarked(let reason):
+            try await transfer.dropMarked(because: reason)
+            client.gaveUp(because: reason)
+            endRequest()
+        case .request(let plan): return try await evaluate(try await send(&client, plan), to: plan)
+        case .prepare(let verdict):
+            guard let head = response?.head else { break }
+            let now = clock.now()
+            try await client.follow(verdict, of: head)
+            // It may have waited for room.
+            return .prepared(after: clock.now() - now)
+        case .receive(let verdict, let held):
+            await client.judged(verdict, after: held)
+            guard verdict.usesBody, let answer = response.take() else {
+                return .received(.body(received: 0, failure: nil))
             }
-            return .askForWhole(reason)
-        case .retry(let reason, let seconds):
-            return .retry(reason, afterSeconds: seconds, status: head.status.code)
-        case .refuse(let reason):
+            if let (turn, _) = turn { origins.with(turn.origin) { $0.serves(turn.number) } }
+            let start = verdict.replaces ? 0 : held.length
+            return .received(
+                try await client.move(answer.body, of: answer.head, verdict, from: start, budget: &machine.budget))
+        case .renew:
+            guard let head = response?.head else { break }
+            return .renewed(try await client.renew(after: head))
+        case .refuse(let reason, let isRepeated):
+            guard let answer = response else { break }
             do {
-                return try await client.refused(by: head, body, because: reason)
-            } catch {
-                if course.avoidsRange?.code == reason.code {
-                    origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) }
-                }
+                throw try await client.refused(by: answer.head, answer.body, because: reason)
+            } catch let error where !(error is RequestOutcome) && isRepeated {
+                if let (turn, _) = turn { origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) } }
                 throw error
             }
+        case .end(let outcome, let reason):
+            if let reason { try await transfer.note(reason) }
+            try await follow(outcome)
+        case .fail(let reason): throw DownloadError.unstable(reason)
+        case .finish: return .isComplete
         }
+        return .goOn
+    }
+
+    /// Plans a request, and waits until it may be sent.
+    private mutating func plan(avoiding reason: Reason?) async throws -> DownloadMachine.Input {
+        endRequest()
+        if await transfer.isComplete { return .isComplete }
+        if client.answered == nil { try Task.checkCancellation() }
+        let plan = await transfer.plan(avoidsRange: reason)
+        turn = (try await takeTurn(), false)
+        closing = nil
+        let stored = await transfer.stored
+        return .planned(plan, stored, seed: sampleSeed ?? UInt64.random(in: .min ... .max))
+    }
+
+    /// Evaluates a response, unless it is attributed to the requests of other downloads.
+    private mutating func evaluate(
+        _ answer: FetchResponse<Client.Body>, to plan: Plan
+    ) async throws -> DownloadMachine.Input {
+        response = answer
+        let head = answer.head
+        guard let (turn, _) = turn else { return .goOn }
+        let sender = answer.url?.origin ?? turn.origin
+        note(head, from: sender)
+        let isOwnWait = ResponseTiming(head).afterSeconds != nil && closing == nil
+        if [403, 416, 429, 503].contains(head.status.code), !isOwnWait,
+            try await giveWay(to: turn, because: head.status.code)
+        {
+            origins.close(sender, asAskedBy: head, on: clock)
+            throw RequestOutcome.crowded(Reason.status(of: head))
+        }
+        let held = await transfer.partial
+        let evaluation = try await transfer.evaluate(
+            head, to: plan, from: answer.url, trust: answer.trust, isConfirmed: machine.hasCompared(held.length),
+            delivered: client.deliveredRepresentation)
+        let refusals = origins.with(turn.origin) { $0.refusals }
+        return .evaluated(evaluation, DownloadMachine.Answer(to: plan, head, after: held, refusals: refusals))
+    }
+
+    /// Ends the request that has the turn, and the body of a response that is not used.
+    private mutating func endRequest() {
+        if let response = response.take() { client.cancel(response.body) }
+        guard let (turn, isOver) = turn, !isOver else { return }
+        origins.with(turn.origin) { $0.leave(turn.number) }
+        self.turn?.isOver = true
     }
 
     /// Notes whether all files of an origin have to wait.
@@ -154,68 +165,32 @@ package struct RequestLoop<Client: RequestClient> {
         if ResponseTiming(head).holdsForOrigin { closing = origin }
     }
 
-    /// Asks whether the stored bytes may be continued with what a response came from.
-    ///
-    /// - Returns: What follows if the response is not used; nil if its head decides.
-    private mutating func outcome(
-        of response: FetchResponse<Client.Body>, to plan: Plan
-    ) async throws -> RequestOutcome? {
-        let held = await transfer.partial
-        let verdict = await transfer.examine(
-            response.head, from: response.url, trust: response.trust,
-            isConfirmed: comparedLength == held.length)
-        switch verdict.step(after: response.head, to: plan) {
-        case .judge: return nil
-        case .omitCondition: return .askAgain
-        case .compareSamples(let reason):
-            try await transfer.note(reason)
-            return .askAgain
-        case .requestWhole(let reason):
-            try await transfer.note(reason)
-            return .askForWhole(reason)
-        }
-    }
-
-    /// Learns from a body which ranges the server sends.
-    private mutating func learn(
-        from head: HTTPResponse, to plan: Plan, received: Int64, _ isConditional: Bool
-    ) async throws {
-        if case .range = plan, case .bytes(let first, let last, _) = ContentRange(in: head.headerFields) {
-            course.ranges.sent(last - first + 1)
-            try await transfer.noteClosed(course.ranges.acceptedSize)
-        } else if received == 0 {
-            course.ranges.endedInPrefix(isConditional: isConditional)
-        }
-    }
-
-    /// Decides what follows a request.
-    mutating func follow(_ outcome: RequestOutcome, of plan: Plan, in turn: Turn? = nil) async throws {
+    /// Follows what a request has ended with: reports it, and waits if necessary.
+    mutating func follow(_ outcome: RequestOutcome) async throws {
+        endRequest()
         switch outcome {
         case .body(let received, let failure):
             if await transfer.isComplete {
                 let origin = await transfer.origin
                 return origins.with(origin) { if received > 0 { $0.works = true } }
             }
-            if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn) {
-                return try await follow(.crowded(nil), of: plan, in: turn)
+            if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn?.turn) {
+                return try await follow(.crowded(nil))
             }
-            try await follow(
-                .body(received: received, failed: failure != nil), because: failure ?? ResponseFailure(.endedEarly))
+            try await decide(after: outcome, because: failure ?? ResponseFailure(.endedEarly))
         case .crowded(let reason):
             let origin = await transfer.origin
             client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin, reason)))
         case .askForWhole(let reason):
-            let wasPlain = course.ranges.isPlain
-            try await follow(.askForWhole(reason), because: ResponseFailure(reason))
+            let wasPlain = machine.ranges.isPlain
+            try await decide(after: outcome, because: ResponseFailure(reason))
             let held = await transfer.partial.length
-            if course.ranges.isPlain, !wasPlain, held > RangeCourse.largestUnsaid {
+            if machine.ranges.isPlain, !wasPlain, held > RangeCourse.largestUnsaid {
                 client.retries(after: .zero, because: ResponseFailure(.fetchedAgain(held)))
             }
         case .retry(let reason, let seconds, let status):
-            let failedRange = if case .range = plan { status == 500 } else { false }
-            try await follow(
-                .retry(afterSeconds: seconds, failedRange: failedRange),
-                because: ResponseFailure(reason, status: status, afterSeconds: seconds))
+            try await decide(
+                after: outcome, because: ResponseFailure(reason, status: status, afterSeconds: seconds))
         case .discard(let reason):
             // First, so that no later transfer uses these bytes if this was the last attempt.
             try await transfer.startBeside(because: reason)
@@ -223,14 +198,14 @@ package struct RequestLoop<Client: RequestClient> {
             client.discarded(because: reason)
         case .closed(let origin, let time): try await wait(for: origin, until: time)
         case .wentBack:
-            try await restart(because: .olderVersion)
+            try await decide(after: outcome, because: ResponseFailure(.olderVersion))
             client.wentBack()
-        case .askAgain: try await follow(.unused, because: ResponseFailure(.endedEarly))
+        case .askAgain: try await decide(after: outcome, because: ResponseFailure(.endedEarly))
         }
     }
 
     /// Counts a restart after bytes were discarded; throws the client's error after too many.
     package mutating func restart(because reason: Reason) async throws {
-        try await follow(.discarded, because: ResponseFailure(reason))
+        try await decide(after: .discard(reason), because: ResponseFailure(reason))
     }
 }

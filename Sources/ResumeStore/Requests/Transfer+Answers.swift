@@ -72,8 +72,7 @@ extension Transfer {
         writer.changeReading { $0.totalLength = entry.totalBytes }
     }
 
-    /// Performs the first half of ``receive(_:to:)``: discards nothing yet, so that the engine can still reject the
-    /// response.
+    /// Reaches a verdict on a response, and discards nothing yet, so that the engine can still reject it.
     package func judge(
         _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
     ) throws -> Verdict {

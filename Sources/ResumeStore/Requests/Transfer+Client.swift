@@ -41,21 +41,20 @@ extension Transfer {
         guard let plan = sent.take() else {
             throw StoreError(.misuse, "no request was planned for this response")
         }
-        switch examine(response, from: url).step(after: response, to: plan) {
-        case .judge: break
-        case .omitCondition: return .retry(.otherRequest, after: nil)
-        case .compareSamples(let reason), .requestWhole(let reason):
-            // Nothing compares samples here. The whole file gets an entry of its own.
-            try await note(reason)
-            return .requestWhole(reason)
-        }
-        if try await goesBack(after: response) { return .retry(.olderVersion, after: nil) }
-        return switch try await receive(response, to: plan) {
-        case .append, .startOver, .startRange: .writeBody
-        case .complete: .complete
-        case .askForWhole(let reason): .requestWhole(reason)
-        case .retry(let reason, let seconds): .retry(reason, after: seconds.map { .seconds($0) })
-        case .refuse(let reason): .fail(reason)
+        switch try await evaluate(response, to: plan, from: url) {
+        case .omitsCondition: return .retry(.otherRequest, after: nil)
+        // Nothing compares samples here. The whole file gets an entry of its own.
+        case .compareSamples(let reason), .requestWhole(let reason): return .requestWhole(reason)
+        case .wentBack: return .retry(.olderVersion, after: nil)
+        case .judged(let verdict):
+            try await follow(verdict, of: response)
+            return switch verdict {
+            case .append, .startOver, .startRange: .writeBody
+            case .complete: .complete
+            case .askForWhole(let reason): .requestWhole(reason)
+            case .retry(let reason, let seconds): .retry(reason, after: seconds.map { .seconds($0) })
+            case .refuse(let reason): .fail(reason)
+            }
         }
     }
 }

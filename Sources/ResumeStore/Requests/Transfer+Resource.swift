@@ -4,6 +4,30 @@ import ResumeSQLite
 
 /// What the stored bytes and the responses come from.
 extension Transfer {
+    /// Evaluates the head of a response, and discards nothing yet.
+    ///
+    /// - Parameters:
+    ///   - head: The status and the fields of the response.
+    ///   - plan: The plan of the request.
+    ///   - url: The URL that the response came from; nil for the requested one.
+    ///   - trust: What the connections prove; nil if only the scheme of the URLs tells.
+    ///   - isConfirmed: Whether samples of the stored bytes have just agreed.
+    ///   - delivered: The file that was delivered earlier; nil if there is none.
+    /// - Returns: What it says about the stored bytes.
+    /// - Throws: ``StoreError``
+    func evaluate(
+        _ head: HTTPResponse, to plan: Plan, from url: DownloadURL?, trust: ServerTrust? = nil,
+        isConfirmed: Bool = false, delivered: Representation? = nil
+    ) async throws -> Evaluation {
+        let resource = examine(head, from: url, trust: trust, isConfirmed: isConfirmed)
+        if let evaluation = resource.evaluation(of: head, to: plan) {
+            if let reason = evaluation.reason { try await note(reason) }
+            return evaluation
+        }
+        if try await goesBack(after: head) { return .wentBack }
+        return .judged(try judge(head, to: plan, in: AnswerContext(sender: url, delivered: delivered)))
+    }
+
     /// Decides whether the stored bytes may be continued with a response, before its validators count.
     ///
     /// - Parameters:

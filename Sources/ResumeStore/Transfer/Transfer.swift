@@ -112,21 +112,10 @@ public actor Transfer {
         HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
     }
 
-    /// Handles the head of a response, after redirects, and prepares for its body.
+    /// Prepares for what follows a verdict, which has changed nothing yet.
     ///
-    /// - Parameters:
-    ///   - response: The status and the header fields.
-    ///   - plan: The plan of the request.
-    /// - Returns: What to do: if `Verdict.usesBody` is true, the body must be written, otherwise discarded.
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`,
     ///   `database`. Then the stored bytes are kept.
-    package func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
-        let verdict = try judge(response, to: plan)
-        try await follow(verdict, of: response)
-        return verdict
-    }
-
-    /// Performs the second half of ``receive(_:to:)``.
     package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
         try await noteAbsence(response)

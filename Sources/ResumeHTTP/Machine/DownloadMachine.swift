@@ -1,0 +1,199 @@
+package import HTTPTypes
+
+/// Decides what a download does next, from its first request until all of its bytes are stored.
+///
+/// It is a value without I/O or a clock: times and random numbers come with the inputs. A driver carries out one action
+/// after the other and hands over what came of it. `Plan`, `Verdict`, `RangeCourse`, `SampleCourse` and `RetryBudget`
+/// decide the parts. docs/architecture.md has a table of its states.
+package struct DownloadMachine: Sendable {
+    /// What a download does at the moment.
+    package enum State: Sendable {
+        /// What is stored is examined, to plan a request.
+        case planning
+        /// Samples of the stored bytes are compared with the server's file before a planned request is sent.
+        case comparing(Plan, Stored)
+        /// A planned request is sent, and its response is evaluated.
+        case requesting(Plan)
+        /// The transfer prepares for what a verdict on the response says.
+        case preparing(Verdict, Answer)
+        /// The response is of no use for a range, for a reason; the caller may have another URL.
+        case renewing(Reason, Answer)
+        /// The body of the response is received.
+        case receiving(Verdict, Answer)
+        /// The request has ended, and what follows is not decided yet.
+        case ended(Plan)
+        /// All bytes are stored.
+        case complete
+
+        /// The plan of the request; nil if there is none.
+        var plan: Plan? {
+            switch self {
+            case .comparing(let plan, _), .requesting(let plan), .ended(let plan): plan
+            case .preparing(_, let answer), .renewing(_, let answer), .receiving(_, let answer): answer.plan
+            case .planning, .complete: nil
+            }
+        }
+    }
+
+    /// What is stored, as far as a comparison of samples depends on it.
+    package struct Stored: Sendable {
+        let held: HeldPartial
+        let ranges: [Range<Int64>]
+        let proof: Proof
+        let policy: ResumePolicy
+
+        /// What proves the stored bytes.
+        package enum Proof: Sendable {
+            /// The validator, or what is known of the server's file.
+            case representation
+            /// Samples of all of them; `isMarked` if another caller's digest could prove some of them instead.
+            case samples(isAdopted: Bool, isMarked: Bool)
+            /// A hash of the bytes that were passed on.
+            case hash
+        }
+
+        /// Describes what is stored; `ranges` are all stored ranges, also those behind gaps.
+        package init(_ held: HeldPartial, in ranges: [Range<Int64>], provedBy proof: Proof, policy: ResumePolicy) {
+            self.held = held
+            self.ranges = ranges
+            self.proof = proof
+            self.policy = policy
+        }
+    }
+
+    /// What is known of a response besides its verdict.
+    package struct Answer: Sendable {
+        let plan: Plan
+        let status: HTTPResponse.Status
+        let held: HeldPartial
+        /// The number of bytes in its range; nil if it has none.
+        let count: Int64?
+        let refusals: Set<Reason.Code>
+
+        /// Describes a response.
+        ///
+        /// - Parameters:
+        ///   - plan: The plan of its request.
+        ///   - head: Its head.
+        ///   - held: What was stored before it.
+        ///   - refusals: Why the origin refused other files in the same way with and without a range.
+        package init(to plan: Plan, _ head: HTTPResponse, after held: HeldPartial, refusals: Set<Reason.Code>) {
+            self.plan = plan
+            status = head.status
+            self.held = held
+            self.refusals = refusals
+            let range = ContentRange(in: head.headerFields)
+            count = if case .bytes(let first, let last, _) = range { last - first + 1 } else { nil }
+        }
+    }
+
+    /// The result of an action.
+    package enum Input: Sendable {
+        /// A request was planned; `seed` chooses samples.
+        case planned(Plan, Stored, seed: UInt64)
+        /// No byte is missing.
+        case isComplete
+        /// Samples were compared.
+        case compared(SampleVerdict)
+        /// The response was evaluated.
+        case evaluated(Evaluation, Answer)
+        /// The transfer is prepared, after a time in which it could not try again.
+        case prepared(after: Duration)
+        /// Whether the caller has another URL or other header fields.
+        case renewed(Bool)
+        /// The body was received, as far as it came.
+        case received(RequestOutcome)
+        /// What is stored may have changed, or a wait is over.
+        case goOn
+    }
+
+    /// What to do.
+    package enum Action: Sendable {
+        /// Plan a request, which avoids ranges if there is a reason.
+        case plan(avoiding: Reason?)
+        /// Compare samples of the stored bytes with the server's file.
+        case compare(SampleCourse)
+        /// Give up the bytes that only another caller's digest proves.
+        case dropMarked(Reason)
+        /// Send a request and evaluate the response.
+        case request(Plan)
+        /// Prepare the transfer for a verdict.
+        case prepare(Verdict)
+        /// Ask the caller for another URL or other header fields.
+        case renew
+        /// End the download, unless the caller has another URL; `isRepeated` if it was refused for this reason before.
+        case refuse(Reason, isRepeated: Bool)
+        /// Receive the body that a verdict permits, if any, behind the stored bytes.
+        case receive(Verdict, after: HeldPartial)
+        /// The request has ended; record why the stored bytes were not used, if there is a reason.
+        case end(RequestOutcome, noting: Reason? = nil)
+        /// End the download: it restarted too often.
+        case fail(unstable: Reason)
+        /// All bytes are stored.
+        case finish
+    }
+
+    package internal(set) var state = State.planning
+    /// The remaining retries and restarts.
+    package var budget: RetryBudget
+    /// How ranges are requested.
+    package var ranges = RangeCourse()
+    var failedRanges = 0
+    /// The number of unused responses since a body brought bytes.
+    var unused = 0
+    /// Why the next request is for the whole file whatever is stored; nil if it is not.
+    var avoidsRange: Reason?
+    /// The number of bytes that were stored when samples of them were compared last.
+    var comparedLength: Int64?
+    /// The largest number of bytes that the transfer has held.
+    var furthest: Int64 = 0
+
+    /// The number of unused responses that are no failure.
+    static let mostUnused = 24
+    /// A complete body with fewer bytes is followed by a pause.
+    static let small: Int64 = 64 << 10
+
+    /// Begins with a full budget.
+    package init(_ limits: RetryPolicy) {
+        budget = RetryBudget(limits)
+    }
+
+    /// Whether samples of this number of stored bytes have just agreed.
+    package func hasCompared(_ length: Int64) -> Bool { comparedLength == length }
+
+    /// Decides what to do after an action; an input that does not belong to the state leads to another plan.
+    package mutating func handle(_ input: Input) -> Action {
+        switch (state, input) {
+        case (.planning, .planned(let plan, let stored, let seed)): return begin(plan, stored, seed)
+        case (.planning, .isComplete):
+            state = .complete
+            return .finish
+        case (.comparing(let plan, let stored), .compared(let verdict)): return follow(verdict, plan, stored)
+        case (.requesting, .evaluated(let evaluation, let answer)): return judge(evaluation, answer)
+        case (.preparing(let verdict, let answer), .prepared(let time)):
+            budget.leaveOut(time)
+            return follow(verdict, answer)
+        case (.renewing(let reason, let answer), .renewed(let isRenewed)):
+            let isSmaller = reason == .noProgress && answer.count.map { ranges.sentNothingNew($0) } == true
+            return end(isRenewed || isSmaller ? .askAgain : .askForWhole(reason))
+        case (.receiving(let verdict, let answer), .received(let outcome)):
+            return end(learned(outcome, verdict, answer))
+        default: return planAgain()
+        }
+    }
+
+    /// Plans the next request.
+    mutating func planAgain() -> Action {
+        state = .planning
+        return .plan(avoiding: avoided)
+    }
+
+    /// Ends the request.
+    mutating func end(_ outcome: RequestOutcome, noting reason: Reason? = nil) -> Action {
+        if let plan = state.plan { state = .ended(plan) }
+        return .end(outcome, noting: reason)
+    }
+
+    /// Why ranges are avoided; nil if they are not.
+    var avoided: Reason? { avoidsRange ?? (ranges.isPlain ? .rangeFailsRepeatedly : nil) }
+}
