@@ -75,10 +75,6 @@ extension GetCommand {
                     + " with the new one, or use --renew-command."
             }
             if refused?.code == .digestMismatch {
-                if writesToOutput, !files.hold {
-                    failure.message = failure.message.replacing(
-                        "; nothing was written", with: "; the output is incomplete, and wrong")
-                }
                 failure.add("Compare the digest with the one at its source.")
                 if isKept {
                     failure.add("With the right one, nothing is fetched again; --restart fetches the file again.")

@@ -51,7 +51,7 @@ extension DownloadRun {
         let isKept = !transfer.isInMemory && step != .fetchAgain
         var reason =
             isNamed
-            ? Reason.digestMismatch(expected, wrong, isKept: isKept)
+            ? Reason.digestMismatch(expected, wrong, isKept ? .kept : .dropped)
             : hasSamples ? .namedDigestMismatch : .announcedDigestMismatch
         switch step {
         case .ask:
@@ -62,7 +62,7 @@ extension DownloadRun {
             try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
             discarded(because: reason)
         case .giveUp, .refuse:
-            if !isNamed, isKept { reason.text += "; nothing was written, and the received file is kept in the store" }
+            if !isNamed, isKept { reason.text += "; \(Reason.Rest.kept.rawValue)" }
             try await transfer.refuse(expected, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }

@@ -76,7 +76,7 @@ extension DownloadRequest {
             let found = try passed.finish(at: partial.length, expecting: expected)
             if let expected, found != expected {
                 let reason =
-                    digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, found, isKept: false)
+                    digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, found, .passedOn)
                 throw DownloadError(.digestMismatch, reason)
             }
             let isProved = if expected != nil { true } else { await run.transfer.isProved }

@@ -51,17 +51,14 @@ package enum Contradiction: Sendable, Hashable {
         self = .page
     }
 
-    package static let codes: Set<Reason.Code> = Set(
-        ["portal-suspected", "tag-contradiction", "file-shrunk"].map { Reason.Code(rawValue: $0) })
-
     /// The contradiction in words.
     package func reason(in context: AnswerContext) -> Reason {
         let host = context.sender?.host ?? context.url?.host ?? "the server"
         let isFirst = context.home == nil && context.replaced == nil && context.delivered == nil
         return switch self {
-        case .page: Reason("portal-suspected", with: host, isFirst ? "" : "What you have is kept; ")
-        case .tag(let old, let new): Reason("tag-contradiction", with: host, new, old)
-        case .shrunk(let old, let new): Reason("file-shrunk", with: host, new, old)
+        case .page: Reason("portal-suspected", [.isContradiction], with: host, isFirst ? "" : "What you have is kept; ")
+        case .tag(let old, let new): Reason("tag-contradiction", [.isContradiction], with: host, new, old)
+        case .shrunk(let old, let new): Reason("file-shrunk", [.isContradiction], with: host, new, old)
         }
     }
 }

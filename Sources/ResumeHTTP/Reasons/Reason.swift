@@ -30,6 +30,10 @@ public struct Reason: Sendable, Hashable {
         case lacksValidator
         /// The authority of a certificate is not trusted; the caller may trust it.
         case isUntrusted
+        /// The server has another file, and not only a response that is of no use.
+        case isChange
+        /// The response contradicts the stored or the delivered file.
+        case isContradiction
     }
 
     /// Creates a reason.
@@ -111,11 +115,11 @@ extension Reason {
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
         switch (old, new) {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
-            Reason("entity-tag-changed", with: old, new)
+            Reason("entity-tag-changed", [.isChange], with: old, new)
         case (.lastModified(let old), .lastModified(let new)) where old != new:
             Reason(
                 "last-modified-changed",
-                "the file changed on the server: its Last-Modified date was \(old) and is now \(new)")
+                "the file changed on the server: its Last-Modified date was \(old) and is now \(new)", [.isChange])
         case (.some(let old), .none):
             Reason("validator-missing", with: old)
         case (.none, _):
@@ -126,11 +130,11 @@ extension Reason {
     }
 
     static func lengthChanged(from old: Int64, to new: Int64) -> Reason {
-        Reason("length-changed", with: old, new)
+        Reason("length-changed", [.isChange], with: old, new)
     }
 
     static let contentTypeChanged = Reason("content-type-changed")
-    static let digestChanged = Reason("digest-changed")
+    static let digestChanged = Reason("digest-changed", [.isChange])
     static let digestsConflict = Reason("digests-conflict")
     static func tagAltered(_ old: EntityTag, _ new: EntityTag) -> Reason {
         Reason("entity-tag-altered", with: new, old)
@@ -168,11 +172,11 @@ extension Reason {
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {
-        Reason("entity-tag-changed", "the file changed on the server: its ETag is no longer \(old)")
+        Reason("entity-tag-changed", "the file changed on the server: its ETag is no longer \(old)", [.isChange])
     }
 
-    static let dateChanged = Reason("last-modified-changed")
-    static let dateContradictsTag = Reason("validators-disagree")
+    static let dateChanged = Reason("last-modified-changed", [.isChange])
+    static let dateContradictsTag = Reason("validators-disagree", [.isChange])
     package static let noProgress = Reason("range-without-progress")
 
     /// The overlap, or the beginning of a complete response, differs from the stored bytes.

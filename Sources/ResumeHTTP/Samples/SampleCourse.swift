@@ -69,7 +69,7 @@ package struct SampleCourse: Sendable, Hashable {
                 head.headerFields, range: request.request, stored: stored, policy: policy, in: context)
             switch verdict {
             case .askForWhole(let reason):
-                found = Self.isChange(reason) ? .differ(reason) : .unproved(reason)
+                found = reason.facts.contains(.isChange) ? .differ(reason) : .unproved(reason)
             case .retry:
                 break
             default:
@@ -84,12 +84,6 @@ package struct SampleCourse: Sendable, Hashable {
             found = .unproved(.samplesUnanswered)
             return .askForWhole(.samplesUnanswered)
         }
-    }
-
-    /// Whether a reason says that the file changed, and not only that a response is unusable.
-    private static func isChange(_ reason: Reason) -> Bool {
-        ["entity-tag-changed", "last-modified-changed", "length-changed", "digest-changed", "validators-disagree"]
-            .contains(reason.code.rawValue)
     }
 
     /// Compares a response with other bytes.

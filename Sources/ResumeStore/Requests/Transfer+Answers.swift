@@ -28,7 +28,7 @@ extension Transfer {
 
     /// Counts a response that contradicts the stored or the delivered file, once a day.
     func noteContradiction(_ response: HTTPResponse, _ reason: Reason) async throws {
-        guard Contradiction.codes.contains(reason.code) else { return }
+        guard reason.facts.contains(.isContradiction) else { return }
         let fresh = Representation(announcedBy: response)
         try await setSightings(Sightings(of: fresh, on: WallClock.day, after: entry.sightings))
     }

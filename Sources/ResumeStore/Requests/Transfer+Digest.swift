@@ -70,7 +70,7 @@ extension Transfer {
         let range = 0..<held
         let found = try await Blocking.run { try bytes.digest(digest.algorithm, of: range) }
         guard found == digest else {
-            let reason = Reason.digestMismatch(digest, found, isKept: memory == nil)
+            let reason = Reason.digestMismatch(digest, found, memory == nil ? .kept : .dropped)
             try await refuse(digest, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }
@@ -89,13 +89,19 @@ extension [Entry.Chunk] {
 }
 
 extension Reason {
-    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, isKept: Bool) -> Reason {
+    /// What has become of bytes that do not have the expected digest.
+    package enum Rest: String {
+        case kept = "nothing was written, and the received file is kept in the store"
+        case dropped = "nothing was written"
+        case passedOn = "the output is incomplete, and wrong"
+    }
+
+    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: Rest) -> Reason {
         let found = found == expected ? nil : found
         return Reason(
             "digest-mismatch",
             "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); nothing was written"
-                + (isKept ? ", and the received file is kept in the store" : ""))
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest.rawValue)")
     }
 
     package static let digestInsisted = Reason("digest-insisted")
