@@ -1,20 +1,23 @@
 /// The items that wait to run, sorted; the last one runs next.
-struct WaitingLine: Sendable {
+package struct WaitingLine: Sendable {
     /// A place in the line.
-    struct Place: Sendable, Comparable {
-        var isExclusive: Bool
-        var priority: DownloadQueue.Priority
+    package struct Place: Sendable, Comparable {
+        package var priority: DownloadQueue.Priority
         /// Ranks read from the store may be equal; then the keys decide.
         var rank: Int64
-        var key: String
+        let key: String
 
-        static func < (left: Place, right: Place) -> Bool {
-            if left.isExclusive != right.isExclusive { return right.isExclusive }
-            return (left.priority, left.rank, left.key) < (right.priority, right.rank, right.key)
+        package static func < (left: Place, right: Place) -> Bool {
+            (left.priority, left.rank, left.key) < (right.priority, right.rank, right.key)
         }
     }
 
+    let order: DownloadQueue.Order
     private(set) var places: [Place] = []
+    /// The lowest and the highest rank so far.
+    private var ranks: ClosedRange<Int64> = 0...0
+
+    init(order: DownloadQueue.Order) { self.order = order }
 
     var isEmpty: Bool { places.isEmpty }
 
@@ -28,6 +31,24 @@ struct WaitingLine: Sendable {
     mutating func remove(_ place: Place) {
         let index = index(of: place)
         if index < places.endIndex, places[index].key == place.key { places.remove(at: index) }
+    }
+
+    /// Returns a rank before all others.
+    mutating func topRank() -> Int64 {
+        noteRank(ranks.upperBound + 1)
+        return ranks.upperBound
+    }
+
+    /// Returns the rank of a new item.
+    mutating func newRank() -> Int64 {
+        guard order == .firstInFirstOut else { return topRank() }
+        noteRank(ranks.lowerBound - 1)
+        return ranks.lowerBound
+    }
+
+    /// Extends the range of known ranks by one that an earlier process assigned.
+    mutating func noteRank(_ rank: Int64) {
+        ranks = min(ranks.lowerBound, rank)...max(ranks.upperBound, rank)
     }
 
     /// The first index whose place is not before the given one.
