@@ -35,9 +35,8 @@ struct HeadReader {
     /// The maximum number of their lines, and of those of a head that is remembered.
     private static let (mostLines, mostKnown) = (2_000, 64)
 
-    /// The final response; a challenge that libcurl answers itself is replaced by what follows.
-    private(set) var head: HTTPResponse?
-    private(set) var framing = Framing.close
+    /// The final response, and the framing of its body; a challenge that libcurl answers itself is replaced by what follows.
+    private(set) var response: (head: HTTPResponse, framing: Framing)?
     /// Whether both a length and chunks framed the body; then the connection must be closed (RFC 9112, 6.1).
     private(set) var isAmbiguous = false
     /// Whether the response came over HTTP/2 or HTTP/3.
@@ -76,10 +75,10 @@ struct HeadReader {
     /// - Throws: `TransportError` if the response is not HTTP, or if its body has no unambiguous framing.
     mutating func read(_ line: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
         try skip(line.count)
-        if head != nil {
+        if response != nil {
             // A trailer, or the response after a challenge.
             guard unsafe line.starts(with: "HTTP/".utf8) else { return false }
-            head = nil
+            response = nil
         }
         guard status != nil else {
             try unsafe begin(line)
@@ -176,10 +175,10 @@ struct HeadReader {
             lines.all.removeLast(lines.all.count - place)
         }
         if place <= Self.mostKnown { known.lines = lines }
-        framing = try framing(after: code)
+        let framing = try framing(after: code)
         var head = HTTPResponse(status: .init(code: code, reasonPhrase: phrase))
         head.headerFields = lines.fields
-        self.head = head
+        response = (head, framing)
         return false
     }
 

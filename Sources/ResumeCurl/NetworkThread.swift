@@ -211,7 +211,7 @@ private final class NetworkTurns {
         let reception = Reception(exchange, curl, thread, known)
         receptions[ObjectIdentifier(exchange)] = reception
         do throws(TransportError) {
-            try reception.prepare(thread)
+            try reception.prepare()
             guard unsafe curl_multi_add_handle(multi, curl.address) == CURLM_OK else {
                 throw TransportError(.other, "the request to \(exchange.authority) failed: no memory")
             }

@@ -13,7 +13,7 @@ extension Reception {
     /// Sets what differs between requests; everything else is set once on each handle.
     ///
     /// - Throws: `TransportError` if the request cannot be sent.
-    func prepare(_ thread: NetworkThread) throws(TransportError) {
+    func prepare() throws(TransportError) {
         curl.begin(self, on: thread)
         try setAddress()
         try setFields()
