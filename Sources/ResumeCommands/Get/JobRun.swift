@@ -10,7 +10,7 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    let slots: Slots
+    let slots: SlotState.Shared
     let command: GetCommand
     let downloader: Downloader
     private let maxTime: Duration?
@@ -46,7 +46,7 @@ final class JobRun: Sendable {
         self.programs = programs
         maxTime = command.pace.maxTime?.duration
         let perHost = command.load.perHost.map { max($0 / command.pace.connections, 1) }
-        slots = Slots(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
+        slots = SlotState.Shared(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
         patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
     }
 
@@ -183,5 +183,34 @@ final class JobRun: Sendable {
             await record(failure, error, of: job)
             return failure.status
         }
+    }
+}
+
+/// The places of running jobs.
+extension JobRun {
+    /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
+    private static let interval = Duration.milliseconds(50)
+
+    /// Waits for the place of a job that was admitted or has waited.
+    ///
+    /// - Parameters:
+    ///   - id: The job.
+    ///   - url: Its URL.
+    ///   - onWait: Called once if the job waits for its origin.
+    /// - Returns: False if the task is cancelled.
+    @discardableResult
+    func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
+        let origin = url.origin
+        var hasWaited = false
+        while !Task.isCancelled {
+            let mayBegin = downloader.origins.with(origin) {
+                $0.mayBegin(at: StoreClock.awake.now(), patience: patience)
+            }
+            if slots.with({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
+            if !mayBegin, !hasWaited { onWait() }
+            hasWaited = hasWaited || !mayBegin
+            try? await Task.sleep(for: Self.interval)
+        }
+        return false
     }
 }
