@@ -155,7 +155,7 @@ final class ExchangeQueue: Sendable {
     init(_ configuration: CurlTransport.Configuration) {
         most = min(max(configuration.connectionsPerHost, 1), 1 << 16)
         let count = min(max(configuration.threads, 1), most, 256)
-        let pool = PartPool()
+        let pool = Exchange.PartPool()
         threads = (0..<count).map { NetworkThread(configuration, pool, number: $0) }
         state = Mutex(State(running: Array(repeating: [:], count: count)))
     }

@@ -3,18 +3,6 @@ import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 
-/// The lines of the head that a thread has read last: a server repeats most of them byte for byte.
-final class KnownHead {
-    fileprivate struct Lines {
-        var status: (bytes: [UInt8], code: Int, phrase: String)?
-        /// The lines of ``fields``, without bytes where one was folded, and whether they frame the body.
-        var all: [(bytes: [UInt8], framesBody: Bool)] = []
-        var fields = HTTPFields()
-    }
-
-    fileprivate var lines = Lines()
-}
-
 /// Reads the heads of a response line by line, and judges the framing of the body before its first byte.
 ///
 /// libcurl passes the lines as they arrived: those of a proxy's answer to CONNECT, of interim responses, of the final
@@ -210,4 +198,16 @@ struct HeadReader {
     }
 
     private func problem(_ text: String) -> TransportError { .invalid(text, from: authority) }
+
+    /// The lines of the head that a thread has read last: a server repeats most of them byte for byte.
+    final class KnownHead {
+        fileprivate struct Lines {
+            var status: (bytes: [UInt8], code: Int, phrase: String)?
+            /// The lines of ``fields``, without bytes where one was folded, and whether they frame the body.
+            var all: [(bytes: [UInt8], framesBody: Bool)] = []
+            var fields = HTTPFields()
+        }
+
+        fileprivate var lines = Lines()
+    }
 }

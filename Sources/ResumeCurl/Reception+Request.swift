@@ -111,7 +111,7 @@ extension Reception {
             let texts = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
             return "\(place):\(texts.joined(separator: ","))"
         }
-        guard let list = unsafe CurlList.make(fixed) else { return }
+        guard let list = unsafe CurlHandle.List.make(fixed) else { return }
         unsafe curl.lists.append(list)
         unsafe curl.set(CURLOPT_RESOLVE, list)
     }

@@ -30,7 +30,7 @@ final class Reception {
         case resumed(at: Duration)
     }
 
-    init(_ exchange: Exchange, _ curl: CurlHandle, _ thread: NetworkThread, _ known: KnownHead) {
+    init(_ exchange: Exchange, _ curl: CurlHandle, _ thread: NetworkThread, _ known: HeadReader.KnownHead) {
         self.exchange = exchange
         self.curl = curl
         self.thread = thread
@@ -99,7 +99,7 @@ final class Reception {
         guard unsafe resume_curl_get_pointer(handle, CURLINFO_CERTINFO, &found) == CURLE_OK,
             let chain = unsafe found?.assumingMemoryBound(to: curl_certinfo.self), unsafe chain.pointee.num_of_certs > 0
         else { return nil }
-        let lines = unsafe CurlList.lines(chain.pointee.certinfo[0])
+        let lines = unsafe CurlHandle.List.lines(chain.pointee.certinfo[0])
         return lines.first { $0.hasPrefix("Cert:") }.map { LeafCertificate(pem: String($0.dropFirst(5))) }
     }
 
@@ -132,13 +132,13 @@ final class Reception {
         if flow != .full { flow = .open }
         exchange.delivered.add(bytes.count, ordering: .relaxed)
         received += Int64(bytes.count)
-        var capacity = PartPool.size
+        var capacity = Exchange.PartPool.size
         if case .length(let length) = reader.response?.framing {
             capacity = Int(clamping: min(length, Int64(capacity)))
         }
         var rest = unsafe bytes[...]
         while unsafe !rest.isEmpty {
-            let piece = unsafe rest.prefix(PartPool.size)
+            let piece = unsafe rest.prefix(Exchange.PartPool.size)
             unsafe rest = rest.dropFirst(piece.count)
             let part = unsafe UnsafeRawBufferPointer(rebasing: piece)
             if unsafe !exchange.add(part, inPartsOf: capacity, from: thread.pool) { flow = .full }
@@ -181,7 +181,7 @@ final class Reception {
         var found: UnsafeMutableRawPointer?
         guard unsafe resume_curl_get_pointer(handle, CURLINFO_COOKIELIST, &found) == CURLE_OK else { return }
         let list = unsafe found?.assumingMemoryBound(to: curl_slist.self)
-        jar.update(from: cookies, to: unsafe CurlList.lines(list))
+        jar.update(from: cookies, to: unsafe CurlHandle.List.lines(list))
         unsafe curl_slist_free_all(list)
     }
 

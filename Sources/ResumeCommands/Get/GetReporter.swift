@@ -107,7 +107,8 @@ final class GetReporter: Sendable {
     }
 
     func report(
-        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64, replacing file: ReplacedFile? = nil
+        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64,
+        replacing file: GetCommand.ReplacedFile? = nil
     ) {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.

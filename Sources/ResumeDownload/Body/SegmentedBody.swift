@@ -22,7 +22,7 @@ struct SegmentedBody {
     private var starts: [@Sendable () async -> Report] = []
     var isStopping = false
     private let started: ContinuousClock.Instant
-    private let streams = StreamCount()
+    private let streams = BodyPump.StreamCount()
 
     private static let interval: Duration = .milliseconds(250)
 

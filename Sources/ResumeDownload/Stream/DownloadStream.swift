@@ -100,7 +100,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     /// - Returns: The bytes, with the guarantees of the stream itself, except that a digest is not compared by the
     ///   sequence; the download compares it in any case.
     public func bytes(from offset: Int64) -> some AsyncSequence<[UInt8], any Error> & Sendable {
-        StreamBytes(stream: self, offset: offset)
+        Bytes(stream: self, offset: offset)
     }
 
     /// Reads bytes.
@@ -175,14 +175,14 @@ public final class DownloadStream: AsyncSequence, Sendable {
             }
         }
     }
-}
 
-/// The bytes of a stream from an offset on.
-private struct StreamBytes: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
+    /// The bytes of a stream from an offset on.
+    private struct Bytes: AsyncSequence, Sendable {
+        typealias Element = [UInt8]
 
-    let stream: DownloadStream
-    let offset: Int64
+        let stream: DownloadStream
+        let offset: Int64
 
-    func makeAsyncIterator() -> DownloadStream.Iterator { stream.iterator(from: offset, endsDownload: false) }
+        func makeAsyncIterator() -> DownloadStream.Iterator { stream.iterator(from: offset, endsDownload: false) }
+    }
 }

@@ -35,7 +35,7 @@ package struct ForeignPartial: Sendable, Hashable {
     /// The URL in the file's extended attributes, as wget and curl record it with `--xattr`; nil if there is none.
     package let url: DownloadURL?
     /// The identity and the length of the file when it was examined.
-    let identity: FileIdentity
+    let identity: FileStatus.Identity
     let size: Int64
 
     /// The number of bytes that may be adopted.

@@ -54,7 +54,7 @@ extension DownloadStore {
     }
 
     /// Returns the next batch of entries; nil at the end.
-    func candidates(_ cursor: inout EntryCursor) async throws -> [Candidate]? {
+    func candidates(_ cursor: inout EntryQuery.Cursor) async throws -> [Candidate]? {
         if cursor.isAtEnd { return nil }
         let (batch, next) = try await read { [cursor] connection in try connection.candidates(at: cursor) }
         cursor = next
@@ -103,7 +103,7 @@ extension Removal {
             total = try await store.totals().receivedBytes
         }
         if let end = terms.limit(terms.age) {
-            var cursor = EntryCursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
+            var cursor = EntryQuery.Cursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
             while let batch = try await store.candidates(&cursor) {
                 let expired = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
                 try await remove(expired, because: .expired)
@@ -111,7 +111,7 @@ extension Removal {
         }
         try await inspect(everywhere: everywhere, terms)
         for group in EvictionRule.Group.allCases {
-            var cursor = EntryCursor(EntryQuery(order: .use, isUnpinned: true))
+            var cursor = EntryQuery.Cursor(EntryQuery(order: .use, isUnpinned: true))
             while total - freed > size, let batch = try await store.candidates(&cursor) {
                 var rest = ArraySlice(
                     batch.filter {

@@ -27,7 +27,7 @@ final class DeliveryBatch: Sendable {
             self.lease = lease
         }
 
-        fileprivate var delivered: DeliveryText? {
+        fileprivate var delivered: DeliveredFile.Text? {
             departure.needsFile ? (try? blob.status()).map(departure.text) : nil
         }
     }

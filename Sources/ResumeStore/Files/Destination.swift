@@ -176,7 +176,7 @@ extension DownloadStore {
         }
 
         /// The error for an existing file that is not this program's.
-        package func isRefused(_ refusal: NameRefusal) -> StoreError {
+        package func isRefused(_ refusal: NameDecision.Refusal) -> StoreError {
             let path = Printable.escaped(path)
             let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
             return StoreError(

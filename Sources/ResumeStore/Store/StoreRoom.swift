@@ -1,13 +1,5 @@
 import Synchronization
 
-/// A download that is being received.
-protocol Receiver: AnyObject, Sendable {
-    /// The bytes that have been received.
-    var held: Int64 { get }
-    /// Records these bytes; blocks.
-    func recordAll() throws
-}
-
 /// The running downloads of a process in a store, and those that wait until others leave room.
 final class StoreRoom: Sendable {
     /// A running download.
@@ -77,5 +69,13 @@ final class StoreRoom: Sendable {
             if !state.waiting.contains(where: { $0 === receiver }) { state.waiting.insert(receiver, at: first) }
             return state.waiting.first === receiver
         }
+    }
+
+    /// A download that is being received.
+    protocol Receiver: AnyObject, Sendable {
+        /// The bytes that have been received.
+        var held: Int64 { get }
+        /// Records these bytes; blocks.
+        func recordAll() throws
     }
 }

@@ -177,16 +177,16 @@ extension DownloadStore {
             entry: adopted, blob: trusted.blob,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
-}
 
-/// An entry after its bytes were checked.
-struct Recovered: Sendable {
-    var entry: Entry
-    var blob: (any BodyStorage)?
-    /// Why some bytes are no longer stored; nil if none were lost.
-    var damage: Reason?
-    /// The blocks that must be compared with their checksums.
-    var unread: [Block] = []
+    /// An entry after its bytes were checked.
+    struct Recovered: Sendable {
+        var entry: Entry
+        var blob: (any BodyStorage)?
+        /// Why some bytes are no longer stored; nil if none were lost.
+        var damage: Reason?
+        /// The blocks that must be compared with their checksums.
+        var unread: [Block] = []
+    }
 }
 
 extension Entry {

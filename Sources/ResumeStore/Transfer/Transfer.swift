@@ -48,7 +48,7 @@ public actor Transfer {
     }
 
     init(
-        _ stored: Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
+        _ stored: DownloadStore.Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
         holding hold: TransferState.Hold = .row(), access: HeldPartial.Access = .granted
     ) {
         self.caller = caller
