@@ -15,7 +15,7 @@ struct ResumeCommand: ContextCommand {
     @OptionGroup var programs: ProgramOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
-    @OptionGroup var messages: MessageOptions
+    @OptionGroup var messages: GetCommand.Messages
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {

@@ -39,12 +39,12 @@ final class Exchange: ResponseBody {
 
     private let mailbox: BodyMailbox
     private let state = Mutex(State())
-    let queue: ExchangeQueue
+    let queue: Queue
     private let isDrainQueued = Atomic(false)
 
     init(
         _ request: HTTPRequest, to url: DownloadURL, by proxy: ProxySettings.Server?, _ jar: CookieJar?,
-        in queue: ExchangeQueue
+        in queue: Queue
     ) {
         self.request = request
         self.url = url

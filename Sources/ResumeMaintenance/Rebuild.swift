@@ -111,7 +111,7 @@ struct Rebuild {
     /// It does if it has a table of a store.
     private func isOwn() throws -> Bool {
         guard let connection = try opened() else { return true }
-        let texts = try SchemaTexts(of: connection)
+        let texts = try Schema.Texts(of: connection)
         // A database without tables has lost its log, which contained them.
         if try texts.isEmpty || connection.count("PRAGMA application_id") == DownloadStore.applicationID { return true }
         return try (1...Schema.version).contains { try texts.sharesTable(with: .expected(at: $0)) }

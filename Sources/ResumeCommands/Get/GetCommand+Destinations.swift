@@ -37,7 +37,7 @@ extension GetCommand {
         /// The name if a URL has none.
         private let other: String?
 
-        init(_ files: FileOptions) {
+        init(_ files: Files) {
             output = files.output
             folder = files.directory.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
             other = files.remoteHeaderName ? "download" : nil

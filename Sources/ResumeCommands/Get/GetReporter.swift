@@ -35,7 +35,7 @@ final class GetReporter: Sendable {
         printsPaths =
             !json && !command.writesToOutput && (messages.printed == .path || !isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
-        var state = ProgressState(stallTimeout: PaceOptions.limit(command.load.stallTimeout))
+        var state = ProgressState(stallTimeout: GetCommand.Pace.limit(command.load.stallTimeout))
         state.reportsEvents = json
         let isShown = json || !messages.noProgress && !isQuiet
         let isPlain = json || messages.progress == .lines || context.terminalSize() == nil

@@ -142,7 +142,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     fileprivate func iterator(from offset: Int64, endsDownload: Bool) -> Iterator {
         Iterator(
-            stream: self, cursor: StreamCursor(from: offset, expecting: digest),
+            stream: self, cursor: StreamState.Cursor(from: offset, expecting: digest),
             changes: state.changes().makeAsyncIterator(), endsDownload: endsDownload)
     }
 
@@ -150,7 +150,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     fileprivate struct Iterator: AsyncIteratorProtocol {
         /// Keeps the download running while it is read.
         let stream: DownloadStream
-        var cursor: StreamCursor
+        var cursor: StreamState.Cursor
         var changes: AsyncStream<Void>.Iterator
         /// Whether cancelling the reading task cancels the download.
         let endsDownload: Bool

@@ -12,7 +12,7 @@ extension Removal {
     ///
     /// Entries without bytes were left by a process that ended before it recorded any; blobs are missing if another
     /// program removed them.
-    mutating func inspect(everywhere: Bool, _ terms: EvictionTerms) async throws {
+    mutating func inspect(everywhere: Bool, _ terms: DownloadStore.EvictionTerms) async throws {
         let start = everywhere ? 0 : try await store.read { connection in try connection.sweptPosition(.entries) }
         var seen = 0
         let query = EntryQuery(order: .creation, isUnpinned: true)

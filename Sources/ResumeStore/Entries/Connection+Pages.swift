@@ -46,6 +46,35 @@ extension Connection {
         if let bytes = row.blob(column) { return EntryQuery.Position(value: .blob(bytes), id: id) }
         return row.integer(column).map { EntryQuery.Position(value: .integer($0), id: id) }
     }
+
+    /// The statement that reads a page.
+    ///
+    /// It finds the beginning of the page in an index, and its rows are in the order of the index.
+    package struct PageStatement {
+        /// The column with the position's value; the ID is column 0.
+        static let column = Connection.columns.split(separator: ",").count
+
+        package let sql: String
+
+        package init(_ query: EntryQuery, isFirst: Bool, adding columns: [String] = []) {
+            let order = query.order.rawValue
+            let (value, bound) = query.order == .url ? ("CAST(url AS BLOB)", "CAST(? AS TEXT)") : (order, "?")
+            let (after, direction) = query.isReversed ? ("<", "DESC") : (">", "ASC")
+            var condition = isFirst ? "1" : "(\(order), id) \(after) (\(bound), ?)"
+            if query.boundsUse { condition += " AND used_at < ?" }
+            if query.isUnpinned { condition += " AND pinned = 0" }
+            sql = """
+                SELECT \(([Connection.columns, value] + columns).joined(separator: ", ")) FROM download
+                WHERE \(condition) ORDER BY \(order) \(direction), id \(direction) LIMIT ?
+                """
+        }
+
+        /// The values of the parameters.
+        static func values(_ query: EntryQuery, after position: EntryQuery.Position?, limit: Int64) -> SQLiteValues {
+            let start: SQLiteValues = position.map { [$0.value, $0.id] } ?? []
+            return start + (query.boundsUse ? [query.usedBefore] : []) + [limit]
+        }
+    }
 }
 
 extension EntryQuery {
@@ -56,34 +85,5 @@ extension EntryQuery {
     fileprivate func isMet(by row: borrowing Row) -> Bool {
         (state.map { row.text(11) == $0.rawValue } ?? true)
             && (usedBefore.map { row.integer(15) ?? .max < $0 } ?? true)
-    }
-}
-
-/// The statement that reads a page.
-///
-/// It finds the beginning of the page in an index, and its rows are in the order of the index.
-package struct PageStatement {
-    /// The column with the position's value; the ID is column 0.
-    static let column = Connection.columns.split(separator: ",").count
-
-    package let sql: String
-
-    package init(_ query: EntryQuery, isFirst: Bool, adding columns: [String] = []) {
-        let order = query.order.rawValue
-        let (value, bound) = query.order == .url ? ("CAST(url AS BLOB)", "CAST(? AS TEXT)") : (order, "?")
-        let (after, direction) = query.isReversed ? ("<", "DESC") : (">", "ASC")
-        var condition = isFirst ? "1" : "(\(order), id) \(after) (\(bound), ?)"
-        if query.boundsUse { condition += " AND used_at < ?" }
-        if query.isUnpinned { condition += " AND pinned = 0" }
-        sql = """
-            SELECT \(([Connection.columns, value] + columns).joined(separator: ", ")) FROM download
-            WHERE \(condition) ORDER BY \(order) \(direction), id \(direction) LIMIT ?
-            """
-    }
-
-    /// The values of the parameters.
-    static func values(_ query: EntryQuery, after position: EntryQuery.Position?, limit: Int64) -> SQLiteValues {
-        let start: SQLiteValues = position.map { [$0.value, $0.id] } ?? []
-        return start + (query.boundsUse ? [query.usedBefore] : []) + [limit]
     }
 }

@@ -35,7 +35,7 @@ enum BlobFolders {
     }
 
     /// Makes the name of a new blob survive a power loss, and once that of its folder.
-    static func synchronize(_ creation: BlobCreation, in store: StoreFolder) async throws {
+    static func synchronize(_ creation: StoreFolder.BlobCreation, in store: StoreFolder) async throws {
         try await FolderSynchronizer.shared.synchronize(creation.folder)
         let folder = try creation.folder.file.status().identity
         if state.withLock({ $0.synced.contains(folder) }) { return }

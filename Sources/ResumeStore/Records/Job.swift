@@ -68,79 +68,6 @@ package struct Job: Sendable, Hashable {
     }
 }
 
-/// A download to be recorded as a job.
-package struct NewJob: Sendable {
-    package var key: String
-    package var url: String
-    /// The absolute path of the destination.
-    package var destination: String
-    package var terms: String?
-    /// Returns the identity of its request, which is needed only if the job is known.
-    package var identity: @Sendable () -> RequestIdentity
-    /// Its place in the list; any number.
-    package var position: Int64
-    /// Whether the server names the file, so that jobs of one list may have the same destination.
-    package var isNamedByServer: Bool
-    /// Whether the file at the destination is known to be the right one, so that it gets no number.
-    package var isInPlace = false
-
-    package init(
-        key: String, url: String, destination: String, terms: String?, position: Int64,
-        isNamedByServer: Bool, identity: @escaping @Sendable () -> RequestIdentity
-    ) {
-        self.key = key
-        self.url = url
-        self.destination = destination
-        self.terms = terms
-        self.identity = identity
-        self.position = position
-        self.isNamedByServer = isNamedByServer
-    }
-}
-
-/// What became of a download that was to be recorded as a job.
-package enum Enlisted: Sendable {
-    /// A job is to run, whose file may have been numbered.
-    case due(Int64, destination: String)
-    /// An earlier run of the same list, which is not done, has delivered its file.
-    case done(Job)
-    /// The list contains it already.
-    case repeated
-    /// Its file is that of the job at a position of the list.
-    case clash(Int64)
-
-    /// The path of a job that is to run.
-    package var destination: String? {
-        if case .due(_, let destination) = self { destination } else { nil }
-    }
-}
-
-/// How a list is recorded.
-package struct JobListing: Sendable {
-    /// The number of the run.
-    var list: Int64 = 0
-    var queue: Int64 = 0
-    /// The key of the store's hashes.
-    var key = HashKey.none
-    /// Whether files of the same name are numbered.
-    package var renames: Bool
-    /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.
-    package var unfinished: Set<Int64>
-    /// Whether the file of a job is also one for a new job with other terms.
-    package var isAnswered: @Sendable (_ new: NewJob, _ by: Job) -> Bool
-
-    /// Whether the jobs are done from the beginning, since no run of the queue waits for them.
-    package var isDone = false
-
-    package init(
-        renames: Bool, unfinished: Set<Int64>, isAnswered: @escaping @Sendable (_ new: NewJob, _ by: Job) -> Bool
-    ) {
-        self.renames = renames
-        self.unfinished = unfinished
-        self.isAnswered = isAnswered
-    }
-}
-
 /// A row of a queue that a delivery fulfils.
 package struct QueuedRow: Sendable {
     /// The row.
@@ -165,5 +92,79 @@ extension JobTable {
         case done(Job)
         /// It was cancelled, or forgotten, or cannot be read: then nothing is known of it.
         case gone(Job?)
+    }
+
+    /// A download to be recorded as a job.
+    package struct NewJob: Sendable {
+        package var key: String
+        package var url: String
+        /// The absolute path of the destination.
+        package var destination: String
+        package var terms: String?
+        /// Returns the identity of its request, which is needed only if the job is known.
+        package var identity: @Sendable () -> RequestIdentity
+        /// Its place in the list; any number.
+        package var position: Int64
+        /// Whether the server names the file, so that jobs of one list may have the same destination.
+        package var isNamedByServer: Bool
+        /// Whether the file at the destination is known to be the right one, so that it gets no number.
+        package var isInPlace = false
+
+        package init(
+            key: String, url: String, destination: String, terms: String?, position: Int64,
+            isNamedByServer: Bool, identity: @escaping @Sendable () -> RequestIdentity
+        ) {
+            self.key = key
+            self.url = url
+            self.destination = destination
+            self.terms = terms
+            self.identity = identity
+            self.position = position
+            self.isNamedByServer = isNamedByServer
+        }
+    }
+
+    /// What became of a download that was to be recorded as a job.
+    package enum Enlisted: Sendable {
+        /// A job is to run, whose file may have been numbered.
+        case due(Int64, destination: String)
+        /// An earlier run of the same list, which is not done, has delivered its file.
+        case done(Job)
+        /// The list contains it already.
+        case repeated
+        /// Its file is that of the job at a position of the list.
+        case clash(Int64)
+
+        /// The path of a job that is to run.
+        package var destination: String? {
+            if case .due(_, let destination) = self { destination } else { nil }
+        }
+    }
+
+    /// How a list is recorded.
+    package struct Listing: Sendable {
+        /// The number of the run.
+        var list: Int64 = 0
+        var queue: Int64 = 0
+        /// The key of the store's hashes.
+        var key = HashKey.none
+        /// Whether files of the same name are numbered.
+        package var renames: Bool
+        /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.
+        package var unfinished: Set<Int64>
+        /// Whether the file of a job is also one for a new job with other terms.
+        package var isAnswered: @Sendable (_ new: JobTable.NewJob, _ by: Job) -> Bool
+
+        /// Whether the jobs are done from the beginning, since no run of the queue waits for them.
+        package var isDone = false
+
+        package init(
+            renames: Bool, unfinished: Set<Int64>,
+            isAnswered: @escaping @Sendable (_ new: JobTable.NewJob, _ by: Job) -> Bool
+        ) {
+            self.renames = renames
+            self.unfinished = unfinished
+            self.isAnswered = isAnswered
+        }
     }
 }

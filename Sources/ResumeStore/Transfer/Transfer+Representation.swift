@@ -196,7 +196,7 @@ extension Transfer {
         do {
             // The blob has a separate lock, taken before its name exists and kept across the commit until a row names
             // it, so that orphaned blobs are not removed in between.
-            let creation = try BlobCreation(in: store.folder)
+            let creation = try StoreFolder.BlobCreation(in: store.folder)
             let blocks: [Block]
             do {
                 try fill(creation.file)

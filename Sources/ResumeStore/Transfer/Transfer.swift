@@ -18,7 +18,7 @@ public actor Transfer {
     public nonisolated let key: String
     nonisolated let home: Home
     /// What it holds until ``close()``, or the delivery.
-    var state: TransferState
+    var state: State
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
@@ -49,7 +49,7 @@ public actor Transfer {
 
     init(
         _ stored: DownloadStore.Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
-        holding hold: TransferState.Hold = .row(), access: HeldPartial.Access = .granted
+        holding hold: State.Hold = .row(), access: HeldPartial.Access = .granted
     ) {
         self.caller = caller
         self.access = access

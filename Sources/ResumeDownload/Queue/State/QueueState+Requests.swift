@@ -33,7 +33,7 @@ extension QueueState {
         if let item = items[new.key] {
             revive(item, new)
         } else {
-            let place = WaitingLine.Place(priority: new.priority, rank: line.newRank(), key: new.key)
+            let place = Line.Place(priority: new.priority, rank: line.newRank(), key: new.key)
             insert(Item(place: place, wish: .waiting))
         }
         var delivery = items[new.key]?.delivery(to: new.destination) ?? newDelivery(to: new.destination)

@@ -60,7 +60,7 @@ extension QueueState {
 
     /// One download.
     package struct Item: Sendable {
-        package var place: WaitingLine.Place
+        package var place: Line.Place
         package var wish: Wish
         package var run: Run?
         package var deliveries: [Delivery] = []

@@ -14,7 +14,7 @@ package struct QueueState: Sendable {
     package internal(set) var items: [Key: Item] = [:]
     /// The items that have a run, in the order of their starts.
     package internal(set) var running: [Key] = []
-    var line: WaitingLine
+    var line: Line
     package internal(set) var forced: Key?
     private var changed: Set<Key> = []
     /// The rows of deliveries that were removed.
@@ -24,7 +24,7 @@ package struct QueueState: Sendable {
     private var lastNumber = 0
 
     package init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
-        line = WaitingLine(order: order)
+        line = Line(order: order)
         self.maximumRunning = max(maximumRunning, 1)
     }
 
