@@ -19,9 +19,7 @@ extension DownloadStore {
         /// The number of blobs in `asideFolder`.
         package var asideBlobs = 0
     }
-}
 
-extension DownloadStore {
     /// Creates a new database from the readable content of a damaged one, and sets everything else aside.
     ///
     /// Nothing is deleted. Entries are saved with the bytes whose checksums match. The store must not be open anywhere.

@@ -38,9 +38,7 @@ extension DownloadStore {
         /// Whether the problem was repaired completely.
         package var isRepaired: Bool
     }
-}
 
-extension DownloadStore {
     /// Checks database rows against blobs, and bytes against checksums, and returns what was found.
     ///
     /// - Parameters:

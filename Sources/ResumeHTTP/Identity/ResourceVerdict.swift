@@ -34,9 +34,7 @@ package enum ResourceVerdict: Sendable, Hashable {
                 held.address == answer.address ? .otherRequest : .otherAddress(held.origin, answer.origin))
         }
     }
-}
 
-extension ResourceVerdict {
     /// What follows a response.
     package enum Step: Sendable, Hashable {
         /// Its head decides.

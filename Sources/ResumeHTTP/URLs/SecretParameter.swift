@@ -94,9 +94,7 @@ struct SecretParameter {
         guard !hasValue, Self.isToken(value) else { return nil }
         return "token-\(HTTPDigest(.sha256, of: value)?.hexadecimal.prefix(16) ?? "")"
     }
-}
 
-extension SecretParameter {
     /// Words that make any value a secret.
     private static let secretWords = WordTable.words("secret")
 

@@ -163,9 +163,7 @@ extension Transfer {
 
     /// The stored bytes, for reading elsewhere, since that may take long.
     package var heldBytes: HeldBytes { HeldBytes(blob: blob) }
-}
 
-extension Transfer {
     /// Gives the entry a new blob, commits the row that names it, and removes the old one.
     ///
     /// An entry without a row gets one in the same transaction.
