@@ -29,9 +29,10 @@ extension Connection {
             id: id, key: key, url: url, destination: destination, state: state, priority: row.integer(5) ?? 0,
             isExclusive: row.integer(6) == 1, position: min(max(position, -largest), largest), terms: row.text(8),
             failure: row.text(9).map { Reason(stored: $0) })
-        job.attempts = row.integer(10) ?? 0
-        job.list = row.integer(11) ?? 0
-        job.file = row.text(12).flatMap(DeliveredFile.init(stored:))
+        if let list = row.integer(11), list != 0 {
+            let file = row.text(12).flatMap(DeliveredFile.init(stored:))
+            job.kind = .listed(in: list, attempts: row.integer(10) ?? 0, file: file)
+        }
         return job
     }
 

@@ -20,6 +20,15 @@ package struct Job: Sendable, Hashable {
         package var isEnded: Bool { self == .failed || self == .done || self == .cancelled }
     }
 
+    /// What only the rows of one kind of queue have.
+    package enum Kind: Sendable, Hashable {
+        /// A download in the queue of a program.
+        case queued(priority: Int64, isExclusive: Bool)
+        /// A job: the run of the command line that asked for it last, how many of its runs have ended, other than by an
+        /// interruption, and the delivered file; nil before the first delivery.
+        case listed(in: Int64, attempts: Int64, file: DeliveredFile?)
+    }
+
     /// The row's ID, which is never reused; 0 if there is no row.
     package var id: Int64
     /// The key of the download in the store.
@@ -29,8 +38,7 @@ package struct Job: Sendable, Hashable {
     /// The absolute path of the destination.
     package var destination: String
     package var state: State
-    package var priority: Int64
-    package var isExclusive: Bool
+    package var kind: Kind
     /// Its place in the list, as numbered by the caller; in the queue of a program, those with a higher position run
     /// first.
     package var position: Int64
@@ -38,13 +46,7 @@ package struct Job: Sendable, Hashable {
     package var terms: String?
     /// Why the last attempt failed; nil if it did not.
     package var failure: Reason?
-    /// How many of its runs have ended, other than by an interruption.
-    package var attempts: Int64 = 0
-    /// The run of the command line that asked for it last; 0 in the queue of a program.
-    package var list: Int64 = 0
-    /// The delivered file; nil before the first delivery.
-    package var file: DeliveredFile?
-    /// Whether that was in place when the job was claimed; read-only.
+    /// Whether its file was in place when the job was claimed; read-only.
     package internal(set) var isInPlace = false
     /// The number of its stored bytes; read-only.
     package var receivedBytes: Int64 = 0
@@ -60,12 +62,17 @@ package struct Job: Sendable, Hashable {
         self.url = url
         self.destination = destination
         self.state = state
-        self.priority = priority
-        self.isExclusive = isExclusive
+        kind = .queued(priority: priority, isExclusive: isExclusive)
         self.position = position
         self.terms = terms
         self.failure = failure
     }
+
+    package var priority: Int64 { if case .queued(let priority, _) = kind { priority } else { 0 } }
+    package var isExclusive: Bool { kind == .queued(priority: priority, isExclusive: true) }
+    package var list: Int64 { if case .listed(let list, _, _) = kind { list } else { 0 } }
+    package var attempts: Int64 { if case .listed(_, let attempts, _) = kind { attempts } else { 0 } }
+    package var file: DeliveredFile? { if case .listed(_, _, let file) = kind { file } else { nil } }
 }
 
 /// A row of a queue that a delivery fulfils.
