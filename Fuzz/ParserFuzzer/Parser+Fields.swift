@@ -94,7 +94,7 @@ extension Parser {
         "Retry-After", ["<number>", "<date>\nDate: <date>", "<number>\nRetry-After: <number>", "<date>\n<lines>"]
     ) { bytes in
         let fields = ResponseText(Array("Retry-After: ".utf8) + bytes).fields
-        guard let seconds = RetryAfter.seconds(in: fields) else { return .rejected }
+        guard let seconds = ResponseTiming.RetryAfter.seconds(in: fields) else { return .rejected }
         return .expecting(["from 0 to 600 seconds": (0...RetryAfter.longest).contains(seconds)])
     }
 

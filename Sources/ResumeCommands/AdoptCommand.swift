@@ -71,7 +71,8 @@ struct AdoptCommand: ContextCommand {
         }
     }
 
-    private static func json(_ event: String, _ adoption: Adoption, _ request: DownloadRequest) -> JSONObject {
+    private static func json(_ event: String, _ adoption: Downloader.Adoption, _ request: DownloadRequest) -> JSONObject
+    {
         [
             "event": event, "heldBytes": adoption.heldBytes, "key": request.storeKey,
             "program": adoption.program.rawValue, "totalBytes": adoption.totalBytes, "url": request.url.redacted,

@@ -15,7 +15,7 @@ struct ResumeCommand: ContextCommand {
     @OptionGroup var programs: ProgramOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
-    @OptionGroup var messages: MessageOptions
+    @OptionGroup var messages: GetCommand.Messages
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
@@ -135,49 +135,50 @@ struct ResumeCommand: ContextCommand {
         if allowUnvalidated { request.allowsUnvalidated = true }
         return request
     }
-}
 
-/// The header fields that the user gives again.
-private struct Secrets {
-    let fields: HTTPFields
-    let netrc: Netrc?
-    let given: GivenIdentity
-    /// The server that the fields are sent to; nil if no job needs them.
-    var origin: String?
+    /// The header fields that the user gives again.
+    private struct Secrets {
+        let fields: HTTPFields
+        let netrc: Netrc?
+        let given: GivenIdentity
+        /// The server that the fields are sent to; nil if no job needs them.
+        var origin: String?
 
-    /// Permits a job to use the fields that it needs, before any of them is sent.
-    ///
-    /// - Parameters:
-    ///   - job: The job.
-    ///   - url: Its URL; nil for the recorded one.
-    /// - Throws: ``CommandFailure`` if a job of another server needs fields.
-    mutating func permit(_ job: Job, at url: DownloadURL?) throws {
-        let needed = JobTerms.needs(of: job).first { need in HTTPField.Name(need).map { fields[$0] != nil } ?? false }
-        guard let needed, let url = try? url ?? DownloadURL(job.url) else { return }
-        guard origin == nil || origin == url.origin else {
-            throw CommandFailure(
-                .usage,
-                "jobs of several servers need \(needed), and it is sent to one only: \(origin ?? "") and "
-                    + "\(url.origin). Name the jobs of one server.")
+        /// Permits a job to use the fields that it needs, before any of them is sent.
+        ///
+        /// - Parameters:
+        ///   - job: The job.
+        ///   - url: Its URL; nil for the recorded one.
+        /// - Throws: ``CommandFailure`` if a job of another server needs fields.
+        mutating func permit(_ job: Job, at url: DownloadURL?) throws {
+            let needed = JobTerms.needs(of: job).first { need in HTTPField.Name(need).map { fields[$0] != nil } ?? false
+            }
+            guard let needed, let url = try? url ?? DownloadURL(job.url) else { return }
+            guard origin == nil || origin == url.origin else {
+                throw CommandFailure(
+                    .usage,
+                    "jobs of several servers need \(needed), and it is sent to one only: \(origin ?? "") and "
+                        + "\(url.origin). Name the jobs of one server.")
+            }
+            origin = url.origin
         }
-        origin = url.origin
-    }
 
-    /// Adds a field to a request.
-    ///
-    /// - Returns: False if it was not given, or was given for another server.
-    func add(_ name: String, to request: inout DownloadRequest) -> Bool {
-        guard let name = HTTPField.Name(name) else { return false }
-        if fields[name] != nil {
-            // The job may have been replaced since it was permitted.
-            guard request.url.origin == origin else { return false }
-            request.headerFields += fields.filter { $0.name == name }
-        } else if name == .authorization, let value = netrc?.authorization(for: request.url) {
-            request.headerFields[name] = value
-        } else {
-            return false
+        /// Adds a field to a request.
+        ///
+        /// - Returns: False if it was not given, or was given for another server.
+        func add(_ name: String, to request: inout DownloadRequest) -> Bool {
+            guard let name = HTTPField.Name(name) else { return false }
+            if fields[name] != nil {
+                // The job may have been replaced since it was permitted.
+                guard request.url.origin == origin else { return false }
+                request.headerFields += fields.filter { $0.name == name }
+            } else if name == .authorization, let value = netrc?.authorization(for: request.url) {
+                request.headerFields[name] = value
+            } else {
+                return false
+            }
+            request.secretHeaderFields.insert(name)
+            return true
         }
-        request.secretHeaderFields.insert(name)
-        return true
     }
 }

@@ -83,7 +83,7 @@ final class CurlHandle {
 
     /// Sets what every request sets: the lines of its fields, even if there are none.
     func set(lines: [String]) {
-        let list = unsafe CurlList.make(lines)
+        let list = unsafe List.make(lines)
         unsafe _ = resume_curl_set_pointer(address, CURLOPT_HTTPHEADER, list)
         unsafe lists.forEach { unsafe curl_slist_free_all($0) }
         unsafe lists = list.map { unsafe [$0] } ?? []
@@ -101,7 +101,7 @@ final class CurlHandle {
     private func setConnections(_ settings: CurlTransport.Configuration) {
         for option in [CURLOPT_NOSIGNAL, CURLOPT_QUICK_EXIT, CURLOPT_PATH_AS_IS, CURLOPT_CERTINFO] { set(option, 1) }
         unsafe set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(text))
-        set(CURLOPT_BUFFERSIZE, PartPool.size)
+        set(CURLOPT_BUFFERSIZE, Exchange.PartPool.size)
         let timeout = min(max(settings.connectTimeout, .milliseconds(1)), .seconds(86_400))
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: Int64(timeout / .milliseconds(1))))
         // Always set, since libcurl would read variables of the environment.
@@ -148,7 +148,7 @@ final class CurlHandle {
     }
 
     /// Sets the certificate that this request presents.
-    func set(_ own: ClientCertificate) {
+    func set(_ own: CurlTransport.ClientCertificate) {
         set(CURLOPT_SSLCERT, own.file)
         set(CURLOPT_SSLKEY, own.keyFile ?? own.file)
         if let password = own.password { set(CURLOPT_KEYPASSWD, password) }
@@ -192,24 +192,24 @@ final class CurlHandle {
             return CURLE_OK
         }
     }
-}
 
-/// libcurl's lists of texts.
-enum CurlList {
-    static func lines(_ list: UnsafeMutablePointer<curl_slist>?) -> [String] {
-        var lines: [String] = []
-        var next = unsafe list
-        while let item = unsafe next {
-            if let text = unsafe item.pointee.data { lines.append(unsafe String(cString: text)) }
-            unsafe next = item.pointee.next
+    /// libcurl's lists of texts.
+    enum List {
+        static func lines(_ list: UnsafeMutablePointer<curl_slist>?) -> [String] {
+            var lines: [String] = []
+            var next = unsafe list
+            while let item = unsafe next {
+                if let text = unsafe item.pointee.data { lines.append(unsafe String(cString: text)) }
+                unsafe next = item.pointee.next
+            }
+            return lines
         }
-        return lines
-    }
 
-    /// Makes a list, which the caller frees; nil if there are no lines.
-    static func make(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
-        var list: UnsafeMutablePointer<curl_slist>?
-        for line in lines { unsafe list = unsafe curl_slist_append(list, line) ?? list }
-        return unsafe list
+        /// Makes a list, which the caller frees; nil if there are no lines.
+        static func make(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
+            var list: UnsafeMutablePointer<curl_slist>?
+            for line in lines { unsafe list = unsafe curl_slist_append(list, line) ?? list }
+            return unsafe list
+        }
     }
 }

@@ -69,69 +69,69 @@ extension CurlTransport {
             self.permitsAddress = permitsAddress
         }
     }
-}
 
-package enum TLSVersion: String, Sendable, CaseIterable {
-    case version1_2 = "1.2"
-    case version1_3 = "1.3"
-}
-
-/// A certificate that proves who the client is.
-package struct ClientCertificate: Sendable, Hashable {
-    /// The file with the certificate, in PEM format.
-    package var file: String
-    /// The file with its private key; nil if it is in the same file.
-    package var keyFile: String?
-    /// The password of the key; nil for none.
-    package var password: String?
-
-    /// Makes a certificate.
-    package init(file: String, keyFile: String? = nil, password: String? = nil) {
-        self.file = file
-        self.keyFile = keyFile
-        self.password = password
-    }
-}
-
-/// How a server is told the user and password (RFC 9110, 11).
-package enum Authentication: Sendable {
-    /// As the field says, at once.
-    case basic
-    /// By a digest, after the server's challenge.
-    case digest
-    /// By the strongest method that the server offers.
-    case any
-}
-
-/// Which addresses the hosts of URLs are connected to.
-package struct AddressChoice: Sendable, Hashable {
-    /// A version of the Internet Protocol.
-    package enum Family: Sendable {
-        case version4, version6
+    package enum TLSVersion: String, Sendable, CaseIterable {
+        case version1_2 = "1.2"
+        case version1_3 = "1.3"
     }
 
-    /// Numeric addresses by host and port, such as `example.org:443` or `*:443`, in the order in which they are tried.
-    package var fixed: [String: [String]]
-    /// The only version to use; nil for both.
-    package var family: Family?
+    /// A certificate that proves who the client is.
+    package struct ClientCertificate: Sendable, Hashable {
+        /// The file with the certificate, in PEM format.
+        package var file: String
+        /// The file with its private key; nil if it is in the same file.
+        package var keyFile: String?
+        /// The password of the key; nil for none.
+        package var password: String?
 
-    /// Makes a choice.
-    package init(fixed: [String: [String]] = [:], family: Family? = nil) {
-        self.fixed = fixed
-        self.family = family
-    }
-
-    /// Whether a host is an address of the other version.
-    func excludes(_ host: String) -> Bool {
-        switch family {
-        case .version4?: host.hasPrefix("[")
-        case .version6?: PublicAddress.isAddress(host)
-        case nil: false
+        /// Makes a certificate.
+        package init(file: String, keyFile: String? = nil, password: String? = nil) {
+            self.file = file
+            self.keyFile = keyFile
+            self.password = password
         }
     }
 
-    /// Returns the addresses that are chosen for the host and port of a URL; nil if none are.
-    package func addresses(for url: DownloadURL) -> [String]? {
-        fixed.isEmpty ? nil : fixed["\(url.host):\(url.port)"] ?? fixed["*:\(url.port)"]
+    /// How a server is told the user and password (RFC 9110, 11).
+    package enum Authentication: Sendable {
+        /// As the field says, at once.
+        case basic
+        /// By a digest, after the server's challenge.
+        case digest
+        /// By the strongest method that the server offers.
+        case any
+    }
+
+    /// Which addresses the hosts of URLs are connected to.
+    package struct AddressChoice: Sendable, Hashable {
+        /// A version of the Internet Protocol.
+        package enum Family: Sendable {
+            case version4, version6
+        }
+
+        /// Numeric addresses by host and port, such as `example.org:443` or `*:443`, in the order in which they are tried.
+        package var fixed: [String: [String]]
+        /// The only version to use; nil for both.
+        package var family: Family?
+
+        /// Makes a choice.
+        package init(fixed: [String: [String]] = [:], family: Family? = nil) {
+            self.fixed = fixed
+            self.family = family
+        }
+
+        /// Whether a host is an address of the other version.
+        func excludes(_ host: String) -> Bool {
+            switch family {
+            case .version4?: host.hasPrefix("[")
+            case .version6?: PublicAddress.isAddress(host)
+            case nil: false
+            }
+        }
+
+        /// Returns the addresses that are chosen for the host and port of a URL; nil if none are.
+        package func addresses(for url: DownloadURL) -> [String]? {
+            fixed.isEmpty ? nil : fixed["\(url.host):\(url.port)"] ?? fixed["*:\(url.port)"]
+        }
     }
 }

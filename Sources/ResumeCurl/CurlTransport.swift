@@ -20,7 +20,7 @@ public final class CurlTransport: Transport {
     private let configuration: Configuration
     /// What identifies the caller's authorities, from the first request that needs it; empty for those of the system.
     private let authorities = Mutex<String?>(nil)
-    private let queue: ExchangeQueue
+    private let queue: Exchange.Queue
 
     /// Whether it checks addresses (``Configuration/permitsAddress``).
     public var permitsSomeAddressesOnly: Bool { configuration.permitsAddress != nil }
@@ -30,7 +30,7 @@ public final class CurlTransport: Transport {
     /// Call ``shutdown()`` at the end.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
-        queue = ExchangeQueue(configuration)
+        queue = Exchange.Queue(configuration)
     }
 
     /// Closes all connections; responses that are still being received fail.
@@ -128,88 +128,90 @@ public final class CurlTransport: Transport {
     }
 }
 
-/// Distributes exchanges among threads: at most so many at a time with one host, on all threads together.
-///
-/// libcurl's own limit is not used: requests that wait for one host keep those for others from starting there.
-final class ExchangeQueue: Sendable {
-    private struct State {
-        /// How many exchanges with each origin the threads perform.
-        var running: [[String: Int]]
-        var waiting: [Exchange] = []
-        var isClosed = false
-
-        /// Returns how many exchanges a thread performs.
-        func load(of thread: NetworkThread) -> Int { running[thread.number].values.reduce(0, +) }
-
-        mutating func add(_ change: Int, with origin: String, on thread: NetworkThread) {
-            let count = (running[thread.number][origin] ?? 0) + change
-            running[thread.number][origin] = count > 0 ? count : nil
-        }
-    }
-
-    private let threads: [NetworkThread]
-    /// The most exchanges with one origin.
-    private let most: Int
-    private let state: Mutex<State>
-
-    init(_ configuration: CurlTransport.Configuration) {
-        most = min(max(configuration.connectionsPerHost, 1), 1 << 16)
-        let count = min(max(configuration.threads, 1), most, 256)
-        let pool = PartPool()
-        threads = (0..<count).map { NetworkThread(configuration, pool, number: $0) }
-        state = Mutex(State(running: Array(repeating: [:], count: count)))
-    }
-
-    /// Starts an exchange, as soon as there is room.
-    func start(_ exchange: Exchange) {
-        let isClosed = state.withLock { state in
-            if !state.isClosed { state.waiting.append(exchange) }
-            return state.isClosed
-        }
-        if isClosed { exchange.end(with: .isShutDown) } else { startNext(with: exchange.url.origin) }
-    }
-
-    /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
-    func noteEnd(of exchange: Exchange, on thread: NetworkThread) {
-        state.withLock { $0.add(-1, with: exchange.url.origin, on: thread) }
-        startNext(with: exchange.url.origin)
-    }
-
-    /// Starts the next exchange with an origin, if there is one.
-    private func startNext(with origin: String) {
-        while let (exchange, thread) = next(with: origin) {
-            if exchange.start(on: thread) { return }
-            // A thread that could not be created must not hold up the others that wait.
-            state.withLock { $0.add(-1, with: origin, on: thread) }
-            exchange.end(with: .isShutDown)
-        }
-    }
-
-    /// Takes the next exchange with an origin, and the least loaded thread that has room for it.
-    private func next(with origin: String) -> (Exchange, NetworkThread)? {
-        state.withLock { state in
-            guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }) else { return nil }
-            let free = threads.filter { thread in
-                // Each thread has its share, since its connections stay open.
-                let share = (most + threads.count - 1 - thread.number) / threads.count
-                return state.running[thread.number][origin] ?? 0 < share
-            }
-            guard let best = free.min(by: { state.load(of: $0) < state.load(of: $1) }) else { return nil }
-            state.add(1, with: origin, on: best)
-            return (state.waiting.remove(at: place), best)
-        }
-    }
-
-    /// Starts no more exchanges.
+extension Exchange {
+    /// Distributes exchanges among threads: at most so many at a time with one host, on all threads together.
     ///
-    /// - Returns: The threads.
-    func close() -> [NetworkThread] {
-        let waiting = state.withLock { state in
-            state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting
+    /// libcurl's own limit is not used: requests that wait for one host keep those for others from starting there.
+    final class Queue: Sendable {
+        private struct State {
+            /// How many exchanges with each origin the threads perform.
+            var running: [[String: Int]]
+            var waiting: [Exchange] = []
+            var isClosed = false
+
+            /// Returns how many exchanges a thread performs.
+            func load(of thread: NetworkThread) -> Int { running[thread.number].values.reduce(0, +) }
+
+            mutating func add(_ change: Int, with origin: String, on thread: NetworkThread) {
+                let count = (running[thread.number][origin] ?? 0) + change
+                running[thread.number][origin] = count > 0 ? count : nil
+            }
         }
-        for exchange in waiting { exchange.end(with: .isShutDown) }
-        return threads
+
+        private let threads: [NetworkThread]
+        /// The most exchanges with one origin.
+        private let most: Int
+        private let state: Mutex<State>
+
+        init(_ configuration: CurlTransport.Configuration) {
+            most = min(max(configuration.connectionsPerHost, 1), 1 << 16)
+            let count = min(max(configuration.threads, 1), most, 256)
+            let pool = Exchange.PartPool()
+            threads = (0..<count).map { NetworkThread(configuration, pool, number: $0) }
+            state = Mutex(State(running: Array(repeating: [:], count: count)))
+        }
+
+        /// Starts an exchange, as soon as there is room.
+        func start(_ exchange: Exchange) {
+            let isClosed = state.withLock { state in
+                if !state.isClosed { state.waiting.append(exchange) }
+                return state.isClosed
+            }
+            if isClosed { exchange.end(with: .isShutDown) } else { startNext(with: exchange.url.origin) }
+        }
+
+        /// Records that an exchange is about to end, so that what its reader sends next is counted without it.
+        func noteEnd(of exchange: Exchange, on thread: NetworkThread) {
+            state.withLock { $0.add(-1, with: exchange.url.origin, on: thread) }
+            startNext(with: exchange.url.origin)
+        }
+
+        /// Starts the next exchange with an origin, if there is one.
+        private func startNext(with origin: String) {
+            while let (exchange, thread) = next(with: origin) {
+                if exchange.start(on: thread) { return }
+                // A thread that could not be created must not hold up the others that wait.
+                state.withLock { $0.add(-1, with: origin, on: thread) }
+                exchange.end(with: .isShutDown)
+            }
+        }
+
+        /// Takes the next exchange with an origin, and the least loaded thread that has room for it.
+        private func next(with origin: String) -> (Exchange, NetworkThread)? {
+            state.withLock { state in
+                guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }) else { return nil }
+                let free = threads.filter { thread in
+                    // Each thread has its share, since its connections stay open.
+                    let share = (most + threads.count - 1 - thread.number) / threads.count
+                    return state.running[thread.number][origin] ?? 0 < share
+                }
+                guard let best = free.min(by: { state.load(of: $0) < state.load(of: $1) }) else { return nil }
+                state.add(1, with: origin, on: best)
+                return (state.waiting.remove(at: place), best)
+            }
+        }
+
+        /// Starts no more exchanges.
+        ///
+        /// - Returns: The threads.
+        func close() -> [NetworkThread] {
+            let waiting = state.withLock { state in
+                state.isClosed = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for exchange in waiting { exchange.end(with: .isShutDown) }
+            return threads
+        }
     }
 }

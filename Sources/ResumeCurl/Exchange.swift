@@ -15,7 +15,7 @@ final class Exchange: ResponseBody {
     let request: HTTPRequest
     let url: DownloadURL
     /// The proxy that the request goes through; nil for none.
-    let proxy: ProxyServer?
+    let proxy: ProxySettings.Server?
     /// The server for messages: host, port and proxy.
     let authority: String
     /// The cookies that the request sends, and that its response changes.
@@ -39,11 +39,12 @@ final class Exchange: ResponseBody {
 
     private let mailbox: BodyMailbox
     private let state = Mutex(State())
-    let queue: ExchangeQueue
+    let queue: Queue
     private let isDrainQueued = Atomic(false)
 
     init(
-        _ request: HTTPRequest, to url: DownloadURL, by proxy: ProxyServer?, _ jar: CookieJar?, in queue: ExchangeQueue
+        _ request: HTTPRequest, to url: DownloadURL, by proxy: ProxySettings.Server?, _ jar: CookieJar?,
+        in queue: Queue
     ) {
         self.request = request
         self.url = url
@@ -133,8 +134,8 @@ final class Exchange: ResponseBody {
     /// - Returns: Whether there is room for more.
     func add(_ bytes: UnsafeRawBufferPointer, inPartsOf capacity: Int, from pool: PartPool) -> Bool {
         mailbox.append(
-            extending: { part in unsafe (part as? ReceivedPart)?.append(bytes) ?? false },
-            making: { unsafe ReceivedPart(bytes, capacity: capacity, from: pool) })
+            extending: { part in unsafe (part as? Part)?.append(bytes) ?? false },
+            making: { unsafe Part(bytes, capacity: capacity, from: pool) })
     }
 
     /// Calls the reader with what has arrived, if it waits for it.
@@ -163,69 +164,69 @@ final class Exchange: ResponseBody {
             mailbox.drain()
         }
     }
-}
 
-/// A part of a body, in memory that parts use again.
-@safe
-final class ReceivedPart: BodyPart {
-    private let pool: PartPool
-    private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
-    /// How many bytes there are; grows under the lock of the mailbox, and not while they are read.
-    private nonisolated(unsafe) var count: Int
-    /// How many bytes there is room for; the part of a short body has memory of its own.
-    let cost: Int
-
-    init(_ bytes: UnsafeRawBufferPointer, capacity: Int, from pool: PartPool) {
-        self.pool = pool
-        cost = max(capacity, bytes.count)
-        unsafe memory = cost < PartPool.size ? .allocate(byteCount: cost, alignment: 16) : pool.take()
-        unsafe count = bytes.count
-        unsafe UnsafeMutableRawBufferPointer(start: memory, count: bytes.count).copyMemory(from: bytes)
-    }
-
-    deinit { if cost < PartPool.size { unsafe memory.deallocate() } else { unsafe pool.give(memory) } }
-
-    /// Appends bytes.
-    ///
-    /// - Returns: Whether there was room for all of them.
-    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard unsafe count + bytes.count <= cost else { return false }
-        unsafe UnsafeMutableRawBufferPointer(start: memory + count, count: bytes.count).copyMemory(from: bytes)
-        unsafe count += bytes.count
-        return true
-    }
-
-    func read(_ body: (RawSpan) throws -> Bool) throws -> Bool {
-        try body(unsafe UnsafeRawBufferPointer(start: memory, count: count).bytes)
-    }
-}
-
-/// Memory of parts that were read, for the next ones: fresh memory costs a page fault for each 4 KiB.
-final class PartPool: Sendable {
-    /// The size of a part, in bytes; libcurl passes at most as much at a time.
-    static let size = 256 << 10
-    /// How many unused ones are kept.
-    private static let mostKept = 8
-
+    /// A part of a body, in memory that parts use again.
     @safe
-    private struct Memory: @unsafe @unchecked Sendable { let address: UnsafeMutableRawPointer }
+    final class Part: BodyMailbox.Part {
+        private let pool: PartPool
+        private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
+        /// How many bytes there are; grows under the lock of the mailbox, and not while they are read.
+        private nonisolated(unsafe) var count: Int
+        /// How many bytes there is room for; the part of a short body has memory of its own.
+        let cost: Int
 
-    private let kept = Mutex<[Memory]>([])
+        init(_ bytes: UnsafeRawBufferPointer, capacity: Int, from pool: PartPool) {
+            self.pool = pool
+            cost = max(capacity, bytes.count)
+            unsafe memory = cost < PartPool.size ? .allocate(byteCount: cost, alignment: 16) : pool.take()
+            unsafe count = bytes.count
+            unsafe UnsafeMutableRawBufferPointer(start: memory, count: bytes.count).copyMemory(from: bytes)
+        }
 
-    func take() -> UnsafeMutableRawPointer {
-        if let memory = kept.withLock({ $0.popLast() }) { return unsafe memory.address }
-        return UnsafeMutableRawPointer.allocate(byteCount: Self.size, alignment: 16)
-    }
+        deinit { if cost < PartPool.size { unsafe memory.deallocate() } else { unsafe pool.give(memory) } }
 
-    func give(_ address: UnsafeMutableRawPointer) {
-        let memory = unsafe Memory(address: address)
-        let isKept = kept.withLock { kept in
-            guard kept.count < Self.mostKept else { return false }
-            kept.append(memory)
+        /// Appends bytes.
+        ///
+        /// - Returns: Whether there was room for all of them.
+        func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            guard unsafe count + bytes.count <= cost else { return false }
+            unsafe UnsafeMutableRawBufferPointer(start: memory + count, count: bytes.count).copyMemory(from: bytes)
+            unsafe count += bytes.count
             return true
         }
-        if !isKept { unsafe address.deallocate() }
+
+        func read(_ body: (RawSpan) throws -> Bool) throws -> Bool {
+            try body(unsafe UnsafeRawBufferPointer(start: memory, count: count).bytes)
+        }
     }
 
-    deinit { for memory in kept.withLock({ $0 }) { unsafe memory.address.deallocate() } }
+    /// Memory of parts that were read, for the next ones: fresh memory costs a page fault for each 4 KiB.
+    final class PartPool: Sendable {
+        /// The size of a part, in bytes; libcurl passes at most as much at a time.
+        static let size = 256 << 10
+        /// How many unused ones are kept.
+        private static let mostKept = 8
+
+        @safe
+        private struct Memory: @unsafe @unchecked Sendable { let address: UnsafeMutableRawPointer }
+
+        private let kept = Mutex<[Memory]>([])
+
+        func take() -> UnsafeMutableRawPointer {
+            if let memory = kept.withLock({ $0.popLast() }) { return unsafe memory.address }
+            return UnsafeMutableRawPointer.allocate(byteCount: Self.size, alignment: 16)
+        }
+
+        func give(_ address: UnsafeMutableRawPointer) {
+            let memory = unsafe Memory(address: address)
+            let isKept = kept.withLock { kept in
+                guard kept.count < Self.mostKept else { return false }
+                kept.append(memory)
+                return true
+            }
+            if !isKept { unsafe address.deallocate() }
+        }
+
+        deinit { for memory in kept.withLock({ $0 }) { unsafe memory.address.deallocate() } }
+    }
 }

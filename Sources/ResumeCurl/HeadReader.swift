@@ -3,18 +3,6 @@ import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 
-/// The lines of the head that a thread has read last: a server repeats most of them byte for byte.
-final class KnownHead {
-    fileprivate struct Lines {
-        var status: (bytes: [UInt8], code: Int, phrase: String)?
-        /// The lines of ``fields``, without bytes where one was folded, and whether they frame the body.
-        var all: [(bytes: [UInt8], framesBody: Bool)] = []
-        var fields = HTTPFields()
-    }
-
-    fileprivate var lines = Lines()
-}
-
 /// Reads the heads of a response line by line, and judges the framing of the body before its first byte.
 ///
 /// libcurl passes the lines as they arrived: those of a proxy's answer to CONNECT, of interim responses, of the final
@@ -35,9 +23,8 @@ struct HeadReader {
     /// The maximum number of their lines, and of those of a head that is remembered.
     private static let (mostLines, mostKnown) = (2_000, 64)
 
-    /// The final response; a challenge that libcurl answers itself is replaced by what follows.
-    private(set) var head: HTTPResponse?
-    private(set) var framing = Framing.close
+    /// The final response, and the framing of its body; a challenge that libcurl answers itself is replaced by what follows.
+    private(set) var response: (head: HTTPResponse, framing: Framing)?
     /// Whether both a length and chunks framed the body; then the connection must be closed (RFC 9112, 6.1).
     private(set) var isAmbiguous = false
     /// Whether the response came over HTTP/2 or HTTP/3.
@@ -76,10 +63,10 @@ struct HeadReader {
     /// - Throws: `TransportError` if the response is not HTTP, or if its body has no unambiguous framing.
     mutating func read(_ line: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
         try skip(line.count)
-        if head != nil {
+        if response != nil {
             // A trailer, or the response after a challenge.
             guard unsafe line.starts(with: "HTTP/".utf8) else { return false }
-            head = nil
+            response = nil
         }
         guard status != nil else {
             try unsafe begin(line)
@@ -176,10 +163,10 @@ struct HeadReader {
             lines.all.removeLast(lines.all.count - place)
         }
         if place <= Self.mostKnown { known.lines = lines }
-        framing = try framing(after: code)
+        let framing = try framing(after: code)
         var head = HTTPResponse(status: .init(code: code, reasonPhrase: phrase))
         head.headerFields = lines.fields
-        self.head = head
+        response = (head, framing)
         return false
     }
 
@@ -211,4 +198,16 @@ struct HeadReader {
     }
 
     private func problem(_ text: String) -> TransportError { .invalid(text, from: authority) }
+
+    /// The lines of the head that a thread has read last: a server repeats most of them byte for byte.
+    final class KnownHead {
+        fileprivate struct Lines {
+            var status: (bytes: [UInt8], code: Int, phrase: String)?
+            /// The lines of ``fields``, without bytes where one was folded, and whether they frame the body.
+            var all: [(bytes: [UInt8], framesBody: Bool)] = []
+            var fields = HTTPFields()
+        }
+
+        fileprivate var lines = Lines()
+    }
 }

@@ -32,7 +32,7 @@ final class NetworkThread: Sendable {
     /// Its place among the threads of the transport.
     let number: Int
     let sockets = OpenSockets()
-    let pool: PartPool
+    let pool: Exchange.PartPool
 
     /// Whether libcurl can be used: one that is older than the headers would ignore the judgement on certificates.
     static let isUsable: Bool = {
@@ -45,7 +45,7 @@ final class NetworkThread: Sendable {
     /// There the reader pauses without refusing; a few parts still arrive (196 KB were measured).
     static let dropsRefusedParts = unsafe resume_curl_version().pointee.version_num >= 0x08_0d_00
 
-    init(_ configuration: CurlTransport.Configuration, _ pool: PartPool, number: Int) {
+    init(_ configuration: CurlTransport.Configuration, _ pool: Exchange.PartPool, number: Int) {
         _ = Self.isUsable
         self.number = number
         self.configuration = configuration
@@ -114,7 +114,7 @@ final class NetworkThread: Sendable {
 
     private func run() {
         let stopLooking = Ticker.shared.every(.seconds(1)) { [sockets] in sockets.endFloods() }
-        let turns = unsafe NetworkTurns(self, multi)
+        let turns = unsafe Turns(self, multi)
         while turns.perform(
             state.withLock { state in
                 state.isWaiting = false
@@ -151,96 +151,96 @@ final class NetworkThread: Sendable {
         for case .start(let exchange) in inbox { refuse(exchange) }
         for waiter in waiters { waiter.resume() }
     }
-}
 
-/// What a network thread does, turn by turn.
-@safe
-private final class NetworkTurns {
-    private let thread: NetworkThread
-    private let multi: UnsafeMutableRawPointer
-    private var receptions: [ObjectIdentifier: Reception] = [:]
-    /// Handles without an exchange.
-    private var idle: [CurlHandle] = []
-    private let known = KnownHead()
-    private var turn = 0
+    /// What a network thread does, turn by turn.
+    @safe
+    private final class Turns {
+        private let thread: NetworkThread
+        private let multi: UnsafeMutableRawPointer
+        private var receptions: [ObjectIdentifier: Reception] = [:]
+        /// Handles without an exchange.
+        private var idle: [CurlHandle] = []
+        private let known = HeadReader.KnownHead()
+        private var turn = 0
 
-    init(_ thread: NetworkThread, _ multi: UnsafeMutableRawPointer) {
-        self.thread = thread
-        unsafe self.multi = unsafe multi
-    }
+        init(_ thread: NetworkThread, _ multi: UnsafeMutableRawPointer) {
+            self.thread = thread
+            unsafe self.multi = unsafe multi
+        }
 
-    /// Carries out commands, performs what can be done without waiting, and waits for more.
-    ///
-    /// - Returns: Whether there will be another turn.
-    func perform(_ commands: [NetworkThread.Command]) -> Bool {
-        for command in commands {
-            switch command {
-            case .start(let exchange): start(exchange)
-            case .cancel(let exchange): end(exchange, CURLE_ABORTED_BY_CALLBACK)
-            case .resume(let exchange): receptions[ObjectIdentifier(exchange)]?.resume()
-            case .stop:
-                for reception in receptions.values {
-                    reception.exchange.cancel(with: TransportError.isShutDown)
+        /// Carries out commands, performs what can be done without waiting, and waits for more.
+        ///
+        /// - Returns: Whether there will be another turn.
+        func perform(_ commands: [NetworkThread.Command]) -> Bool {
+            for command in commands {
+                switch command {
+                case .start(let exchange): start(exchange)
+                case .cancel(let exchange): end(exchange, CURLE_ABORTED_BY_CALLBACK)
+                case .resume(let exchange): receptions[ObjectIdentifier(exchange)]?.resume()
+                case .stop:
+                    for reception in receptions.values {
+                        reception.exchange.cancel(with: TransportError.isShutDown)
+                        end(reception.exchange, CURLE_ABORTED_BY_CALLBACK)
+                    }
+                    return false
+                }
+            }
+            var running: Int32 = 0
+            unsafe _ = curl_multi_perform(multi, &running)
+            readMessages()
+            // As long as data is there, the next turn follows at once, and readers are not woken for small parts.
+            var ready: Int32 = 0
+            unsafe _ = curl_multi_poll(multi, nil, 0, 0, &ready)
+            turn &+= 1
+            guard ready == 0 || turn.isMultiple(of: 16) else { return true }
+            for reception in receptions.values {
+                reception.passOn()
+                if reception.isStuck {
+                    reception.exchange.fail(.cut(reception.exchange.authority))
                     end(reception.exchange, CURLE_ABORTED_BY_CALLBACK)
                 }
-                return false
             }
+            guard ready == 0, thread.mayWait() else { return true }
+            unsafe _ = curl_multi_poll(multi, nil, 0, receptions.isEmpty ? 60_000 : 1_000, nil)
+            return true
         }
-        var running: Int32 = 0
-        unsafe _ = curl_multi_perform(multi, &running)
-        readMessages()
-        // As long as data is there, the next turn follows at once, and readers are not woken for small parts.
-        var ready: Int32 = 0
-        unsafe _ = curl_multi_poll(multi, nil, 0, 0, &ready)
-        turn &+= 1
-        guard ready == 0 || turn.isMultiple(of: 16) else { return true }
-        for reception in receptions.values {
-            reception.passOn()
-            if reception.isStuck {
-                reception.exchange.fail(.cut(reception.exchange.authority))
-                end(reception.exchange, CURLE_ABORTED_BY_CALLBACK)
-            }
-        }
-        guard ready == 0, thread.mayWait() else { return true }
-        unsafe _ = curl_multi_poll(multi, nil, 0, receptions.isEmpty ? 60_000 : 1_000, nil)
-        return true
-    }
 
-    private func start(_ exchange: Exchange) {
-        guard !exchange.hasEnded, let curl = idle.popLast() ?? CurlHandle() else { return thread.refuse(exchange) }
-        let reception = Reception(exchange, curl, thread, known)
-        receptions[ObjectIdentifier(exchange)] = reception
-        do throws(TransportError) {
-            try reception.prepare(thread)
-            guard unsafe curl_multi_add_handle(multi, curl.address) == CURLM_OK else {
-                throw TransportError(.other, "the request to \(exchange.authority) failed: no memory")
+        private func start(_ exchange: Exchange) {
+            guard !exchange.hasEnded, let curl = idle.popLast() ?? CurlHandle() else { return thread.refuse(exchange) }
+            let reception = Reception(exchange, curl, thread, known)
+            receptions[ObjectIdentifier(exchange)] = reception
+            do throws(TransportError) {
+                try reception.prepare()
+                guard unsafe curl_multi_add_handle(multi, curl.address) == CURLM_OK else {
+                    throw TransportError(.other, "the request to \(exchange.authority) failed: no memory")
+                }
+            } catch {
+                exchange.fail(error)
+                end(exchange, CURLE_ABORTED_BY_CALLBACK)
             }
-        } catch {
-            exchange.fail(error)
-            end(exchange, CURLE_ABORTED_BY_CALLBACK)
         }
-    }
 
-    private func readMessages() {
-        var rest: Int32 = 0
-        while let message = unsafe curl_multi_info_read(multi, &rest) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
-                continue
+        private func readMessages() {
+            var rest: Int32 = 0
+            while let message = unsafe curl_multi_info_read(multi, &rest) {
+                guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
+                    continue
+                }
+                let result = unsafe resume_curl_message_result(message)
+                var found: UnsafeMutableRawPointer?
+                unsafe _ = resume_curl_get_pointer(handle, CURLINFO_PRIVATE, &found)
+                if let reception = unsafe CurlHandle.reception(at: found) { end(reception.exchange, result) }
             }
-            let result = unsafe resume_curl_message_result(message)
-            var found: UnsafeMutableRawPointer?
-            unsafe _ = resume_curl_get_pointer(handle, CURLINFO_PRIVATE, &found)
-            if let reception = unsafe CurlHandle.reception(at: found) { end(reception.exchange, result) }
         }
-    }
 
-    private func end(_ exchange: Exchange, _ result: CURLcode) {
-        guard let reception = receptions.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-        exchange.queue.noteEnd(of: exchange, on: thread)
-        reception.end(result)
-        unsafe _ = curl_multi_remove_handle(multi, reception.handle)
-        reception.curl.end()
-        // A failed handle keeps its buffer, so that its size cannot be set again.
-        if result == CURLE_OK, !reception.curl.hasHost, idle.count < 64 { idle.append(reception.curl) }
+        private func end(_ exchange: Exchange, _ result: CURLcode) {
+            guard let reception = receptions.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+            exchange.queue.noteEnd(of: exchange, on: thread)
+            reception.end(result)
+            unsafe _ = curl_multi_remove_handle(multi, reception.handle)
+            reception.curl.end()
+            // A failed handle keeps its buffer, so that its size cannot be set again.
+            if result == CURLE_OK, !reception.curl.hasHost, idle.count < 64 { idle.append(reception.curl) }
+        }
     }
 }

@@ -1,51 +1,15 @@
 package import ResumeDownload
 package import ResumeHTTP
 
-/// A proxy server for requests.
-package struct ProxyServer: Sendable, Hashable {
-    /// The protocol of the proxy, as curl names it.
-    package enum Kind: String, Sendable {
-        /// HTTP, also over TLS: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
-        case http, https
-        /// SOCKS; names are resolved by the proxy with `socks4a` and `socks5h`.
-        case socks4, socks4a, socks5, socks5h
-    }
-
-    /// The protocol of the proxy.
-    package var kind: Kind
-    /// The host name or address.
-    package var host: String
-    package var port: Int
-    /// `user:password`; nil for none.
-    package var credentials: String?
-
-    /// Makes a proxy.
-    package init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
-        self.kind = kind
-        self.host = host
-        self.port = port
-        self.credentials = credentials
-    }
-
-    /// The host and port as in a URL: an IPv6 address has brackets.
-    var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
-
-    /// Whether it resolves the names of servers.
-    var resolvesNames: Bool { kind == .socks4a || kind == .socks5h }
-
-    /// Its URL, as libcurl reads it.
-    var address: String { "\(kind.rawValue)://\(authority)" }
-}
-
 /// The proxies for requests, as configured by the environment variables that curl and wget also read.
 public struct ProxySettings: Sendable, Hashable {
     /// The proxies for `http` and `https` URLs, or why they cannot be used; nil for none.
-    private let http, https: Result<ProxyServer, InvalidInput>?
+    private let http, https: Result<Server, InvalidInput>?
     /// The hosts to connect to directly: domain names including their subdomains, addresses, networks, or only `*`.
     private let exceptions: [String]
 
     /// Makes settings; by default, no proxy is used.
-    package init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
+    package init(http: Server? = nil, https: Server? = nil, exceptions: [String] = []) {
         self.http = http.map(Result.success)
         self.https = https.map(Result.success)
         self.exceptions = exceptions
@@ -56,7 +20,7 @@ public struct ProxySettings: Sendable, Hashable {
     /// `HTTP_PROXY` is ignored, since CGI servers set it to a request's `Proxy` field. Requests that an unusable value
     /// applies to fail, since bypassing a configured proxy silently would be worse.
     public init(environment: [String: String]) {
-        func proxy(_ names: String...) -> Result<ProxyServer, InvalidInput>? {
+        func proxy(_ names: String...) -> Result<Server, InvalidInput>? {
             guard let name = names.first(where: { environment[$0]?.isEmpty == false }) else { return nil }
             return environment[name].flatMap(Self.proxy).map(Result.success) ?? .failure(Self.problem(of: name))
         }
@@ -73,11 +37,11 @@ public struct ProxySettings: Sendable, Hashable {
     }
 
     /// Parses the URL of a proxy; nil if it is not supported.
-    package static func proxy(_ value: String) -> ProxyServer? {
+    package static func proxy(_ value: String) -> Server? {
         let mark = value.firstRange(of: "://")
         let scheme = mark.map { value[..<$0.lowerBound].lowercased() } ?? "http"
         let rest = mark.map { value[$0.upperBound...] } ?? value[...]
-        guard !rest.contains("://"), let kind = ProxyServer.Kind(rawValue: scheme),
+        guard !rest.contains("://"), let kind = Server.Kind(rawValue: scheme),
             let url = try? DownloadURL("http://\(rest)")
         else {
             return nil
@@ -85,13 +49,13 @@ public struct ProxySettings: Sendable, Hashable {
         let namesPort = url.port != 80 || rest.prefix { $0 != "/" }.hasSuffix(":80")
         // The default ports of curl.
         let port = namesPort ? url.port : kind == .https ? 443 : 1080
-        return ProxyServer(kind, host: url.plainHost, port: port, credentials: url.credentials)
+        return Server(kind, host: url.plainHost, port: port, credentials: url.credentials)
     }
 
     /// Returns the proxy for a URL; nil to connect directly.
     ///
     /// - Throws: `TransportError` if the proxy for its scheme is unusable.
-    package func proxy(for url: DownloadURL) throws(TransportError) -> ProxyServer? {
+    package func proxy(for url: DownloadURL) throws(TransportError) -> Server? {
         guard let proxy = url.scheme == "https" ? https : http, !isExcepted(url.plainHost) else { return nil }
         do {
             return try proxy.get()
@@ -113,6 +77,42 @@ public struct ProxySettings: Sendable, Hashable {
             let name = exception.split(separator: ".").joined(separator: ".")
             return !name.isEmpty && (host == name || host.hasSuffix(".\(name)"))
         }
+    }
+
+    /// A proxy server for requests.
+    package struct Server: Sendable, Hashable {
+        /// The protocol of the proxy, as curl names it.
+        package enum Kind: String, Sendable {
+            /// HTTP, also over TLS: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
+            case http, https
+            /// SOCKS; names are resolved by the proxy with `socks4a` and `socks5h`.
+            case socks4, socks4a, socks5, socks5h
+        }
+
+        /// The protocol of the proxy.
+        package var kind: Kind
+        /// The host name or address.
+        package var host: String
+        package var port: Int
+        /// `user:password`; nil for none.
+        package var credentials: String?
+
+        /// Makes a proxy.
+        package init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
+            self.kind = kind
+            self.host = host
+            self.port = port
+            self.credentials = credentials
+        }
+
+        /// The host and port as in a URL: an IPv6 address has brackets.
+        var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+        /// Whether it resolves the names of servers.
+        var resolvesNames: Bool { kind == .socks4a || kind == .socks5h }
+
+        /// Its URL, as libcurl reads it.
+        var address: String { "\(kind.rawValue)://\(authority)" }
     }
 }
 

@@ -13,7 +13,7 @@ extension Reception {
     /// Sets what differs between requests; everything else is set once on each handle.
     ///
     /// - Throws: `TransportError` if the request cannot be sent.
-    func prepare(_ thread: NetworkThread) throws(TransportError) {
+    func prepare() throws(TransportError) {
         curl.begin(self, on: thread)
         try setAddress()
         try setFields()
@@ -111,7 +111,7 @@ extension Reception {
             let texts = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
             return "\(place):\(texts.joined(separator: ","))"
         }
-        guard let list = unsafe CurlList.make(fixed) else { return }
+        guard let list = unsafe CurlHandle.List.make(fixed) else { return }
         unsafe curl.lists.append(list)
         unsafe curl.set(CURLOPT_RESOLVE, list)
     }

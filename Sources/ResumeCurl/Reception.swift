@@ -9,39 +9,41 @@ import Synchronization
 final class Reception {
     let exchange: Exchange
     let curl: CurlHandle
-    let settings: CurlTransport.Configuration
-    private let sockets: OpenSockets
-    private let pool: PartPool
+    let thread: NetworkThread
     private var reader: HeadReader
     private var failure: TransportError?
-    private var socket: Int32?
-    /// OpenSSL's connection, whose end is watched.
-    private var tls: UnsafeRawPointer?
+    /// What it uses, and OpenSSL's connection, whose end is watched.
+    private var connection: (socket: Int32, tls: UnsafeRawPointer?)?
     /// Whether a connection is established, so that heads are no longer those of a proxy.
     private(set) var isEstablished = false
     private var hasPassedHead = false
     private var received: Int64 = 0
-    /// Whether the reader has to read first.
-    private var isFull = false
-    /// When the transfer went on after a pause, until the next byte.
-    private var resumption: Duration?
+    private var flow = Flow.open
     /// The cookies that the exchange began with.
     var cookies: [String] = []
 
-    init(_ exchange: Exchange, _ curl: CurlHandle, _ thread: NetworkThread, _ known: KnownHead) {
+    private enum Flow: Equatable {
+        case open
+        /// The reader has to read first.
+        case full
+        /// The transfer went on after a pause, and no byte has come since.
+        case resumed(at: Duration)
+    }
+
+    init(_ exchange: Exchange, _ curl: CurlHandle, _ thread: NetworkThread, _ known: HeadReader.KnownHead) {
         self.exchange = exchange
         self.curl = curl
-        settings = thread.configuration
-        sockets = thread.sockets
-        pool = thread.pool
+        self.thread = thread
         reader = HeadReader(isHead: exchange.request.method == .head, authority: exchange.authority, known)
     }
 
     /// libcurl's handle.
     var handle: UnsafeMutableRawPointer { unsafe curl.address }
 
+    var settings: CurlTransport.Configuration { thread.configuration }
+
     /// Whether the head of the response was received.
-    var hasHead: Bool { reader.head != nil }
+    var hasHead: Bool { reader.response != nil }
 
     private var isSecure: Bool { exchange.url.scheme == "https" }
 
@@ -67,7 +69,7 @@ final class Reception {
             }
         }
         let (family, kind, number) = unsafe (target.pointee.family, target.pointee.socktype, target.pointee.protocol)
-        return sockets.open(family, kind, number, for: exchange) ?? -1
+        return thread.sockets.open(family, kind, number, for: exchange) ?? -1
     }
 
     /// Decides whether a request may be sent on a connection; called for new ones and for those that are used again.
@@ -76,11 +78,10 @@ final class Reception {
         leave()
         // Another address was refused, but this one is permitted.
         failure = nil
-        guard let (socket, leaf) = sockets.use(ends, certificate, for: exchange) else {
+        guard let (socket, leaf) = thread.sockets.use(ends, certificate, for: exchange) else {
             failure = .cut(exchange.authority, before: "before the request")
             return false
         }
-        self.socket = socket
         if isSecure, settings.verifiesServers {
             failure =
                 leaf.map { $0.problem(for: exchange.url) }
@@ -88,7 +89,7 @@ final class Reception {
         } else if !isSecure, exchange.proxy?.kind != .https, OpenSockets.unread(in: socket) > 0 {
             failure = TransportError(.connectionClosed, "\(exchange.authority) sent data before the request")
         }
-        unsafe tls = TLSEnds.watch(handle, for: exchange)
+        unsafe connection = (socket, TLSEnds.watch(handle, for: exchange))
         return failure == nil
     }
 
@@ -98,7 +99,7 @@ final class Reception {
         guard unsafe resume_curl_get_pointer(handle, CURLINFO_CERTINFO, &found) == CURLE_OK,
             let chain = unsafe found?.assumingMemoryBound(to: curl_certinfo.self), unsafe chain.pointee.num_of_certs > 0
         else { return nil }
-        let lines = unsafe CurlList.lines(chain.pointee.certinfo[0])
+        let lines = unsafe CurlHandle.List.lines(chain.pointee.certinfo[0])
         return lines.first { $0.hasPrefix("Cert:") }.map { LeafCertificate(pem: String($0.dropFirst(5))) }
     }
 
@@ -124,25 +125,25 @@ final class Reception {
     /// - Returns: Whether it was used; if not, libcurl keeps it and pauses. Where it might lose it, all parts are used, and
     ///   the pause begins after the one that filled the buffer.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        if isFull, !usesAllParts {
+        if flow == .full, !usesAllParts {
             exchange.isPaused = true
             return false
         }
-        resumption = nil
+        if flow != .full { flow = .open }
         exchange.delivered.add(bytes.count, ordering: .relaxed)
         received += Int64(bytes.count)
-        var capacity = PartPool.size
-        if case .length(let length) = reader.framing {
+        var capacity = Exchange.PartPool.size
+        if case .length(let length) = reader.response?.framing {
             capacity = Int(clamping: min(length, Int64(capacity)))
         }
         var rest = unsafe bytes[...]
         while unsafe !rest.isEmpty {
-            let piece = unsafe rest.prefix(PartPool.size)
+            let piece = unsafe rest.prefix(Exchange.PartPool.size)
             unsafe rest = rest.dropFirst(piece.count)
             let part = unsafe UnsafeRawBufferPointer(rebasing: piece)
-            if unsafe !exchange.add(part, inPartsOf: capacity, from: pool) { isFull = true }
+            if unsafe !exchange.add(part, inPartsOf: capacity, from: thread.pool) { flow = .full }
         }
-        if isFull {
+        if flow == .full {
             exchange.passOn()
             exchange.resumeWhenRoom()
             if usesAllParts, !exchange.isPaused {
@@ -164,7 +165,7 @@ final class Reception {
     }
 
     private func passHead(atEnd: Bool = false) {
-        guard !hasPassedHead, let head = reader.head, atEnd || !awaitsChallenge else { return }
+        guard !hasPassedHead, let head = reader.response?.head, atEnd || !awaitsChallenge else { return }
         hasPassedHead = true
         keepCookies()
         exchange.add(head)
@@ -172,7 +173,7 @@ final class Reception {
 
     /// Whether libcurl may answer this head itself.
     private var awaitsChallenge: Bool {
-        settings.authentication != .basic && reader.head?.status == .unauthorized && received == 0
+        settings.authentication != .basic && reader.response?.head.status == .unauthorized && received == 0
     }
 
     private func keepCookies() {
@@ -180,24 +181,24 @@ final class Reception {
         var found: UnsafeMutableRawPointer?
         guard unsafe resume_curl_get_pointer(handle, CURLINFO_COOKIELIST, &found) == CURLE_OK else { return }
         let list = unsafe found?.assumingMemoryBound(to: curl_slist.self)
-        jar.update(from: cookies, to: unsafe CurlList.lines(list))
+        jar.update(from: cookies, to: unsafe CurlHandle.List.lines(list))
         unsafe curl_slist_free_all(list)
     }
 
     /// Continues after a pause.
     func resume() {
-        isFull = false
+        if flow == .full { flow = .open }
         guard exchange.isPaused else { return }
         exchange.isPaused = false
         // Otherwise nothing was refused that must come now.
-        if !usesAllParts { resumption = Ticker.now }
+        if !usesAllParts { flow = .resumed(at: Ticker.now) }
         unsafe curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
     /// Whether an HTTP/2 transfer has shown no byte since a pause, as happens in several releases of libcurl.
     var isStuck: Bool {
-        guard reader.isMultiplexed, let resumption else { return false }
-        return Ticker.now - resumption > .seconds(10)
+        guard reader.isMultiplexed, case .resumed(let time) = flow else { return false }
+        return Ticker.now - time > .seconds(10)
     }
 
     /// Ends the exchange.
@@ -217,10 +218,8 @@ final class Reception {
     /// - Returns: Whether it is still open, and whether the server has ended it with close_notify, if that is known.
     @discardableResult
     private func leave() -> (isOpen: Bool, hasClosedPolitely: Bool?) {
-        (
-            socket.take().map { sockets.release($0, by: exchange) } ?? false,
-            unsafe tls.take().map { unsafe TLSEnds.end($0, for: exchange) }
-        )
+        guard let (socket, tls) = unsafe connection.take() else { return (false, nil) }
+        return unsafe (thread.sockets.release(socket, by: exchange), tls.map { unsafe TLSEnds.end($0, for: exchange) })
     }
 
     private func problem(_ result: CURLcode, _ isOpen: Bool, _ hasClosedPolitely: Bool?) -> TransportError? {
@@ -230,9 +229,11 @@ final class Reception {
             return mismatch
         }
         guard result == CURLE_OK else { return TransportError(result, of: self) }
-        guard hasHead else { return .cut(exchange.authority, before: "without a response") }
+        guard let framing = reader.response?.framing else {
+            return .cut(exchange.authority, before: "without a response")
+        }
         let isWhole =
-            switch reader.framing {
+            switch framing {
             case .none, .chunked: true
             case .length(let length): received == length
             // libcurl 7.88 takes any end of a TLS connection, and of a broken HTTP/2 connection, for a polite one.

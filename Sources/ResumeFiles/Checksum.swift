@@ -1,12 +1,14 @@
 internal import CResumeChecksum
 
-/// CRC-32C, which a processor computes many times faster than a network delivers bytes.
-///
-/// It detects accidental changes by disks, memory and people. It does not protect against deliberate forgery.
-package enum Checksum {
-    /// Continues a checksum with more bytes; start with 0.
-    package static func crc32c(_ bytes: RawSpan, continuing checksum: UInt32 = 0) -> UInt32 {
-        unsafe bytes.withUnsafeBytes { unsafe resume_crc32c(checksum, $0.baseAddress, $0.count) }
+extension RawSpan {
+    /// Computes the CRC-32C, which a processor does many times faster than a network delivers bytes.
+    ///
+    /// It detects accidental changes by disks, memory and people. It does not protect against deliberate forgery.
+    ///
+    /// - Parameter checksum: That of the bytes before these, which is continued.
+    /// - Returns: The checksum.
+    package func crc32c(continuing checksum: UInt32 = 0) -> UInt32 {
+        unsafe withUnsafeBytes { unsafe resume_crc32c(checksum, $0.baseAddress, $0.count) }
     }
 }
 
@@ -17,7 +19,7 @@ extension OpenFile {
         for part in range.parts(of: 256 << 10) {
             let bytes = try bytes(part.count, at: part.lowerBound)
             guard bytes.count == part.count else { return nil }
-            checksum = Checksum.crc32c(unsafe bytes.span.bytes, continuing: checksum)
+            checksum = unsafe bytes.span.bytes.crc32c(continuing: checksum)
         }
         return checksum
     }

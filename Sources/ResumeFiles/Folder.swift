@@ -105,7 +105,7 @@ package struct Folder: Sendable {
 
     /// Returns the names in the folder except `.` and `..`.
     package func names() throws(SystemError) -> [String] {
-        try FolderListing(of: self).next(.max)
+        try Listing(of: self).next(.max)
     }
 
     /// Returns the number of bytes that this user can still write to the folder's file system.
@@ -125,12 +125,40 @@ package struct Folder: Sendable {
     package var networkFileSystem: String? {
         unsafe resume_files_file_system(file.descriptor, 1).map { unsafe String(cString: $0) }
     }
-}
 
-/// Identifies a file on this machine.
-package struct FileIdentity: Sendable, Hashable {
-    package let device: UInt64
-    package let inode: UInt64
+    /// The names in a folder, read in parts: a folder may have a million.
+    @safe
+    package final class Listing {
+        private let stream: OpaquePointer
+
+        /// Begins to read a folder; another listing of the same open folder must not be read at the same time.
+        package init(of folder: Folder) throws(SystemError) {
+            // Opened again, since `closedir` closes its descriptor, and a duplicate would share its position.
+            let copy = try SystemError.check("open", folder.file.path) {
+                unsafe openat(folder.file.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            }
+            guard let stream = unsafe fdopendir(copy) else {
+                let number = errno
+                close(copy)
+                throw SystemError(number: number, call: "opendir", path: folder.file.path)
+            }
+            unsafe self.stream = stream
+        }
+
+        deinit { unsafe closedir(stream) }
+
+        /// Returns at most `count` of the next names, without `.` and `..`; none at the end.
+        package func next(_ count: Int) -> [String] {
+            var names: [String] = []
+            while names.count < count, let entry = unsafe readdir(stream) {
+                let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                    unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+                }
+                if name != "." && name != ".." { names.append(name) }
+            }
+            return names
+        }
+    }
 }
 
 /// The metadata of a file.
@@ -146,7 +174,7 @@ package struct FileStatus: Sendable, Equatable {
     /// The size of the allocated blocks in bytes.
     package let bytesOnDisk: Int64
     /// The identity of the file, which is the same for all of its names.
-    package let identity: FileIdentity
+    package let identity: Identity
     /// The number of hard links.
     package let links: Int
     package let owner: uid_t
@@ -170,7 +198,7 @@ package struct FileStatus: Sendable, Equatable {
             }
         size = Int64(status.st_size)
         bytesOnDisk = Int64(clamping: Int128(status.st_blocks) * 512)
-        identity = FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+        identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
         links = Int(clamping: status.st_nlink)
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
@@ -189,38 +217,10 @@ package struct FileStatus: Sendable, Equatable {
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(clamping: Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec))
     }
-}
 
-/// The names in a folder, read in parts: a folder may have a million.
-@safe
-package final class FolderListing {
-    private let stream: OpaquePointer
-
-    /// Begins to read a folder; another listing of the same open folder must not be read at the same time.
-    package init(of folder: Folder) throws(SystemError) {
-        // Opened again, since `closedir` closes its descriptor, and a duplicate would share its position.
-        let copy = try SystemError.check("open", folder.file.path) {
-            unsafe openat(folder.file.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        }
-        guard let stream = unsafe fdopendir(copy) else {
-            let number = errno
-            close(copy)
-            throw SystemError(number: number, call: "opendir", path: folder.file.path)
-        }
-        unsafe self.stream = stream
-    }
-
-    deinit { unsafe closedir(stream) }
-
-    /// Returns at most `count` of the next names, without `.` and `..`; none at the end.
-    package func next(_ count: Int) -> [String] {
-        var names: [String] = []
-        while names.count < count, let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
+    /// Identifies a file on this machine.
+    package struct Identity: Sendable, Hashable {
+        package let device: UInt64
+        package let inode: UInt64
     }
 }

@@ -13,7 +13,7 @@ package final class FolderSynchronizer: Sendable {
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
     /// The requests that wait for the next sync of each folder that is being synced.
-    private let waiters = Mutex<[FileIdentity: [Waiter]]>([:])
+    private let waiters = Mutex<[FileStatus.Identity: [Waiter]]>([:])
 
     /// Makes the current names in a folder survive a power loss.
     ///
@@ -30,7 +30,7 @@ package final class FolderSynchronizer: Sendable {
     }
 
     /// Syncs the folder until no request is waiting.
-    private func serve(_ folder: Folder, _ identity: FileIdentity) {
+    private func serve(_ folder: Folder, _ identity: FileStatus.Identity) {
         while let served = next(identity) {
             let result = Result<Void, any Error> { try folder.file.synchronize() }
             for waiter in served { waiter.resume(with: result) }
@@ -43,7 +43,7 @@ package final class FolderSynchronizer: Sendable {
     }
 
     /// Takes the requests that the next sync serves; nil if there are none.
-    private func next(_ identity: FileIdentity) -> [Waiter]? {
+    private func next(_ identity: FileStatus.Identity) -> [Waiter]? {
         waiters.withLock { waiters in
             guard let waiting = waiters[identity], !waiting.isEmpty else {
                 waiters[identity] = nil

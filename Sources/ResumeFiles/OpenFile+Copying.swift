@@ -7,8 +7,8 @@ extension OpenFile {
     ///
     /// - Returns: The new file's identity.
     @discardableResult package func copy(
-        to name: String, in folder: Folder, length: Int64, mode: mode_t = FileMode.ordinary
-    ) throws(SystemError) -> FileIdentity {
+        to name: String, in folder: Folder, length: Int64, mode: mode_t = OpenFile.ordinaryMode
+    ) throws(SystemError) -> FileStatus.Identity {
         let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
         do {
             try fill(target, length: length)

@@ -3,22 +3,6 @@ import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
 
-/// The readable content of a damaged database.
-struct Salvaged {
-    var entries: [Rebuild.Saved] = []
-    /// The keys of entries without any other readable content.
-    var unread: Set<String> = []
-    var events: [Event] = []
-    /// The requests of queues; a queue without any is created again when it is opened.
-    var requests: [(queue: String, request: Job)] = []
-    var delivered: [DeliveryRecord] = []
-
-    var isEmpty: Bool { entries.isEmpty && unread.isEmpty && requests.isEmpty }
-
-    /// The number of entries with recorded checksums.
-    var provable: Int { entries.count { !$0.blocks.isEmpty } }
-}
-
 /// Reading a damaged database, and checking what was read against the checksums.
 extension Rebuild {
     typealias Saved = (entry: Entry, blocks: [Block])
@@ -109,6 +93,22 @@ extension Rebuild {
             $1.entry.receivedBytes > $0.entry.receivedBytes ? $1 : $0
         }
         return best.values.sorted { $0.entry.id < $1.entry.id }
+    }
+
+    /// The readable content of a damaged database.
+    struct Salvaged {
+        var entries: [Rebuild.Saved] = []
+        /// The keys of entries without any other readable content.
+        var unread: Set<String> = []
+        var events: [Event] = []
+        /// The requests of queues; a queue without any is created again when it is opened.
+        var requests: [(queue: String, request: Job)] = []
+        var delivered: [DeliveryRecord] = []
+
+        var isEmpty: Bool { entries.isEmpty && unread.isEmpty && requests.isEmpty }
+
+        /// The number of entries with recorded checksums.
+        var provable: Int { entries.count { !$0.blocks.isEmpty } }
     }
 }
 

@@ -19,9 +19,7 @@ extension DownloadStore {
         /// The number of blobs in `asideFolder`.
         package var asideBlobs = 0
     }
-}
 
-extension DownloadStore {
     /// Creates a new database from the readable content of a damaged one, and sets everything else aside.
     ///
     /// Nothing is deleted. Entries are saved with the bytes whose checksums match. The store must not be open anywhere.
@@ -111,7 +109,7 @@ struct Rebuild {
     /// It does if it has a table of a store.
     private func isOwn() throws -> Bool {
         guard let connection = try opened() else { return true }
-        let texts = try SchemaTexts(of: connection)
+        let texts = try Schema.Texts(of: connection)
         // A database without tables has lost its log, which contained them.
         if try texts.isEmpty || connection.count("PRAGMA application_id") == DownloadStore.applicationID { return true }
         return try (1...Schema.version).contains { try texts.sharesTable(with: .expected(at: $0)) }

@@ -38,9 +38,7 @@ extension DownloadStore {
         /// Whether the problem was repaired completely.
         package var isRepaired: Bool
     }
-}
 
-extension DownloadStore {
     /// Checks database rows against blobs, and bytes against checksums, and returns what was found.
     ///
     /// - Parameters:
@@ -184,41 +182,41 @@ extension DownloadStore {
                 + "the rows have \(actual.receivedBytes) in \(actual.entries)"
         return [Finding(kind: .totals, detail: detail, isRepaired: repairing)]
     }
-}
 
-/// The state of an entry's blob, compared with its rows.
-private struct BlobState {
-    var found: [(kind: Finding.Kind, detail: String)] = []
-    /// The parts without missing and damaged bytes.
-    var intact: [Entry.Chunk]
+    /// The state of an entry's blob, compared with its rows.
+    private struct BlobState {
+        var found: [(kind: Finding.Kind, detail: String)] = []
+        /// The parts without missing and damaged bytes.
+        var intact: [Entry.Chunk]
 
-    init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws {
-        intact = entry.chunks
-        // All parts are in one blob, except in a manipulated row.
-        for path in Set(entry.chunks.map(\.path)).sorted() {
-            let name = BlobName(path: path)
-            guard let file = try name.flatMap(folder.openBlob) else {
-                found.append(name == nil ? (.badPath, Printable.escaped(path)) : (.blobMissing, path))
-                intact = []
-                continue
+        init(of entry: Entry, blocks: [Block], in folder: StoreFolder, isCancelled: () -> Bool) throws {
+            intact = entry.chunks
+            // All parts are in one blob, except in a manipulated row.
+            for path in Set(entry.chunks.map(\.path)).sorted() {
+                let name = BlobName(path: path)
+                guard let file = try name.flatMap(folder.openBlob) else {
+                    found.append(name == nil ? (.badPath, Printable.escaped(path)) : (.blobMissing, path))
+                    intact = []
+                    continue
+                }
+                let status = try file.status()
+                let size = status.size
+                let end = entry.chunks.filter { $0.path == path && $0.length > 0 }.map(\.end).max() ?? 0
+                if size < end {
+                    found.append((.blobShort, "\(path) has \(size) of \(end) bytes"))
+                    intact = intact.removing(size..<end)
+                }
+                for block in try file.damaged(among: blocks.within(intact), isCancelled: isCancelled) {
+                    found.append((.blockDamaged, "\(path), bytes \(block.offset) to \(block.end - 1)"))
+                    // A file with a second name (after a crash between renaming it and removing the row) is never written
+                    // to again.
+                    intact = status.links > 1 ? [] : intact.removing(block.range)
+                }
             }
-            let status = try file.status()
-            let size = status.size
-            let end = entry.chunks.filter { $0.path == path && $0.length > 0 }.map(\.end).max() ?? 0
-            if size < end {
-                found.append((.blobShort, "\(path) has \(size) of \(end) bytes"))
-                intact = intact.removing(size..<end)
+            if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
+                let total = entry.totalBytes.map(String.init) ?? "unknown"
+                found.append((.notComplete, "marked complete with \(entry.receivedBytes) of \(total) bytes"))
             }
-            for block in try file.damaged(among: blocks.within(intact), isCancelled: isCancelled) {
-                found.append((.blockDamaged, "\(path), bytes \(block.offset) to \(block.end - 1)"))
-                // A file with a second name (after a crash between renaming it and removing the row) is never written
-                // to again.
-                intact = status.links > 1 ? [] : intact.removing(block.range)
-            }
-        }
-        if entry.state == .complete, entry.receivedBytes != entry.totalBytes {
-            let total = entry.totalBytes.map(String.init) ?? "unknown"
-            found.append((.notComplete, "marked complete with \(entry.receivedBytes) of \(total) bytes"))
         }
     }
 }

@@ -22,9 +22,7 @@ package struct ResultCode: RawRepresentable, Sendable, Hashable {
     package static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
         pattern == code || (pattern == pattern.primary && pattern == code.primary)
     }
-}
 
-extension ResultCode {
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
     package static let permission = ResultCode(rawValue: SQLITE_PERM)
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)

@@ -12,13 +12,6 @@ import ResumeDownload
 import ResumeHTTP
 import Synchronization
 
-private struct DataPart: BodyPart {
-    let data: Data
-
-    var cost: Int { data.count }
-    func read(_ body: (RawSpan) throws -> Bool) throws -> Bool { try body(data.bytes) }
-}
-
 /// Receives a response from URLSession and passes its body to a reader on the session's thread.
 ///
 /// While nothing reads, that thread is blocked as soon as the mailbox is full.
@@ -162,5 +155,12 @@ final class SessionBody: ResponseBody {
     private func end(with error: (any Error)?, drops: Bool = false) {
         mailbox.end(with: error, drops: drops)
         queue.async { self.mailbox.drain() }
+    }
+
+    private struct DataPart: BodyMailbox.Part {
+        let data: Data
+
+        var cost: Int { data.count }
+        func read(_ body: (RawSpan) throws -> Bool) throws -> Bool { try body(data.bytes) }
     }
 }

@@ -47,6 +47,67 @@ extension URLSession {
             head: head, body: AsyncThrowingStream { try await reader.next() },
             url: try body.url.map { url throws(InvalidInput) in try DownloadURL(url) })
     }
+
+    /// Reads a body part by part, and ends its request when it is released.
+    private final class BodyReader: Sendable {
+        private let body: SessionBody
+
+        init(body: SessionBody) { self.body = body }
+
+        deinit { body.cancel(with: CancellationError()) }
+
+        /// Waits for a part; nil at the end.
+        func next() async throws -> [UInt8]? {
+            let part = Mutex<[UInt8]?>(nil)
+            return try await withTaskCancellationHandler {
+                _ = try await body.read { bytes in
+                    part.withLock { $0 = unsafe bytes.withUnsafeBytes { unsafe Array($0) } }
+                    return false
+                }
+                return part.withLock(\.self)
+            } onCancel: {
+                body.cancel(with: CancellationError())
+            }
+        }
+    }
+
+    /// Sessions with the configurations of callers' sessions, which keep their connections open between requests.
+    private enum SessionPool {
+        private struct Idle {
+            weak var caller: URLSession?
+            var boxes: [SessionBox]
+        }
+
+        private static let idle = Mutex<[ObjectIdentifier: Idle]>([:])
+
+        /// The maximum number of idle sessions for each session of a caller.
+        private static let mostIdle = 4
+
+        static func take(for caller: URLSession) -> SessionBox {
+            let (box, unused) = idle.withLock { idle in
+                // An identity may be that of a later session.
+                let unused = idle.filter { $0.value.caller == nil }
+                for identity in unused.keys { idle[identity] = nil }
+                return (idle[ObjectIdentifier(caller)]?.boxes.popLast(), unused.values.flatMap(\.boxes))
+            }
+            for box in unused { box.session.finishTasksAndInvalidate() }
+            if let box { return box }
+            let configuration = caller.configuration
+            configuration.urlCache = nil
+            return SessionBox(configuration)
+        }
+
+        static func putBack(_ box: SessionBox, for caller: URLSession) {
+            let isKept = idle.withLock { idle in
+                var boxes = idle[ObjectIdentifier(caller)]?.boxes ?? []
+                guard boxes.count < mostIdle else { return false }
+                boxes.append(box)
+                idle[ObjectIdentifier(caller)] = Idle(caller: caller, boxes: boxes)
+                return true
+            }
+            if !isKept { box.session.finishTasksAndInvalidate() }
+        }
+    }
 }
 
 extension Reason {
@@ -54,66 +115,5 @@ extension Reason {
         Reason(
             "client-decodes",
             "URLSession decodes bodies, and that of \(authority) has the coding \(coding); use another HTTP client")
-    }
-}
-
-/// Reads a body part by part, and ends its request when it is released.
-private final class BodyReader: Sendable {
-    private let body: SessionBody
-
-    init(body: SessionBody) { self.body = body }
-
-    deinit { body.cancel(with: CancellationError()) }
-
-    /// Waits for a part; nil at the end.
-    func next() async throws -> [UInt8]? {
-        let part = Mutex<[UInt8]?>(nil)
-        return try await withTaskCancellationHandler {
-            _ = try await body.read { bytes in
-                part.withLock { $0 = unsafe bytes.withUnsafeBytes { unsafe Array($0) } }
-                return false
-            }
-            return part.withLock(\.self)
-        } onCancel: {
-            body.cancel(with: CancellationError())
-        }
-    }
-}
-
-/// Sessions with the configurations of callers' sessions, which keep their connections open between requests.
-private enum SessionPool {
-    private struct Idle {
-        weak var caller: URLSession?
-        var boxes: [SessionBox]
-    }
-
-    private static let idle = Mutex<[ObjectIdentifier: Idle]>([:])
-
-    /// The maximum number of idle sessions for each session of a caller.
-    private static let mostIdle = 4
-
-    static func take(for caller: URLSession) -> SessionBox {
-        let (box, unused) = idle.withLock { idle in
-            // An identity may be that of a later session.
-            let unused = idle.filter { $0.value.caller == nil }
-            for identity in unused.keys { idle[identity] = nil }
-            return (idle[ObjectIdentifier(caller)]?.boxes.popLast(), unused.values.flatMap(\.boxes))
-        }
-        for box in unused { box.session.finishTasksAndInvalidate() }
-        if let box { return box }
-        let configuration = caller.configuration
-        configuration.urlCache = nil
-        return SessionBox(configuration)
-    }
-
-    static func putBack(_ box: SessionBox, for caller: URLSession) {
-        let isKept = idle.withLock { idle in
-            var boxes = idle[ObjectIdentifier(caller)]?.boxes ?? []
-            guard boxes.count < mostIdle else { return false }
-            boxes.append(box)
-            idle[ObjectIdentifier(caller)] = Idle(caller: caller, boxes: boxes)
-            return true
-        }
-        if !isKept { box.session.finishTasksAndInvalidate() }
     }
 }

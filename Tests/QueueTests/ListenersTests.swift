@@ -5,7 +5,9 @@ import Testing
 
 /// Whom the end of a run is told.
 struct ListenersTests {
-    private static func ends(_ listeners: Listeners, _ run: Set<Int>, adding steps: [(caller: Int, waits: Bool)])
+    private static func ends(
+        _ listeners: QueueState.Listeners, _ run: Set<Int>, adding steps: [(caller: Int, waits: Bool)]
+    )
         -> [Int]
     {
         let told = Mutex<[Int]>([])
@@ -22,9 +24,9 @@ struct ListenersTests {
 
     @Test("A run tells its end those whom it answers: all that asked for the same, or only those that it began with")
     func ends() {
-        #expect(Self.ends(Listeners(), [1], adding: [(2, false)]) == [1, 2])
-        #expect(Self.ends(Listeners(), [1], adding: [(2, true)]) == [1])
-        #expect(Self.ends(Listeners(), [1], adding: [(2, true), (3, false)]) == [1, 2, 3])
-        #expect(Self.ends(Listeners(), [1], adding: [(2, false), (3, true)]) == [1])
+        #expect(Self.ends(QueueState.Listeners(), [1], adding: [(2, false)]) == [1, 2])
+        #expect(Self.ends(QueueState.Listeners(), [1], adding: [(2, true)]) == [1])
+        #expect(Self.ends(QueueState.Listeners(), [1], adding: [(2, true), (3, false)]) == [1, 2, 3])
+        #expect(Self.ends(QueueState.Listeners(), [1], adding: [(2, false), (3, true)]) == [1])
     }
 }

@@ -25,7 +25,7 @@ struct QueueStateRandomTests {
                     try #require(!dropping.contains(key), "\(key) runs while it is dropped")
                     runs[key] = run.number
                     try #require(receiving.count <= state.maximumRunning, "more run than may")
-                    let forced = state.items.values.first { $0.isExclusive && $0.wish == .waiting }
+                    let forced = state.items.values.first { $0.key == state.forced && $0.wish == .waiting }
                     try #require(forced == nil || forced?.key == key && runs.count == 1, "beside a forced one")
                 case .stop(let key): try #require(runs[key] != nil, "\(key) does not run")
                 case .answer(let callers, _):
@@ -45,7 +45,7 @@ struct QueueStateRandomTests {
             let items = state.items.values
             try #require(Set(state.running) == Set(runs.keys))
             try #require(Set(items.filter { $0.run != nil }.map(\.key)) == Set(runs.keys))
-            try #require(items.filter(\.isExclusive).count <= 1)
+            try #require(state.forced.map { state.items[$0] != nil } ?? true, "the forced one is unknown")
             for item in items where item.wish == .dropping {
                 try #require(item.run != nil || dropping.contains(item.key), "who was dropped gets its drop")
             }
@@ -57,7 +57,7 @@ struct QueueStateRandomTests {
             }
             try #require(Set(state.waiting) == Set(ready.map(\.key)))
             // No silent starvation: a waiting item waits for a free slot, a forced one, or a user.
-            let forced = items.first { $0.isExclusive && $0.wish == .waiting }
+            let forced = items.first { $0.key == state.forced && $0.wish == .waiting }
             if !state.isHeld, !state.isClosed, !ready.isEmpty {
                 try #require(forced != nil || receiving.count >= state.maximumRunning, "a place is free")
                 if let forced { try #require(forced.run != nil || !runs.isEmpty, "the forced one does not start") }

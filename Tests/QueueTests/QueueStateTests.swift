@@ -56,7 +56,7 @@ struct QueueStateTests {
         _ = state.add([.init("c", to: "/c", caller: 2, priority: .high)])
         _ = state.add([.init("c", to: "/c", caller: 3, priority: .veryLow)])
         #expect(state.waiting == ["c", "b"])
-        #expect(state.items["c"]?.priority == .high)
+        #expect(state.items["c"]?.place.priority == .high)
     }
 
     @Test("A forced download starts when all others have stopped, and they resume after it in order")
@@ -106,7 +106,7 @@ struct QueueStateTests {
         }
         let actions = try end("f", &state, way == 3 ? .failed(isOfDestination: false) : .stopped)
         #expect(started(actions).contains("a") || state.running.contains("a"))
-        #expect(state.items["f"]?.isExclusive != true)
+        #expect(state.forced != "f")
     }
 
     @Test("Every caller of each destination is answered at its delivery, one run after the other")
@@ -185,7 +185,7 @@ struct QueueStateTests {
         state.restore(.init("b", to: "/1"), rank: 1, isPaused: false, failure: reason, isReady: true)
         state.restore(.init("b", to: "/2"), rank: 1, isPaused: false, isReady: false)
         #expect(state.items["a"]?.wish == .failed && state.items["b"]?.wish == .restored)
-        #expect(state.items["a"]?.isExclusive == false)
+        #expect(state.forced == nil)
         #expect(started(state.supply([("a", "/1"), ("b", "/1")])).isEmpty)
         #expect(state.items["b"]?.wish == .restored, "it waits for the other request")
         #expect(started(state.supply([("b", "/2")])) == ["b"])

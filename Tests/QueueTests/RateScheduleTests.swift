@@ -13,7 +13,7 @@ struct RateScheduleTests {
 
     @Test("A receiver waits until the rate has granted its bytes")
     func waits() {
-        var schedule = RateSchedule(rate: 1000, now: start)
+        var schedule = RateLimiter.Schedule(rate: 1000, now: start)
         let ticket = schedule.take(500, now: start)
         #expect(seconds(schedule.delay(of: ticket, now: start)) == 0.5)
         #expect(seconds(schedule.delay(of: ticket, now: at(0.2))) == 0.3)
@@ -22,7 +22,7 @@ struct RateScheduleTests {
 
     @Test("Downloads that share a limit take turns in order, and do not exceed it together")
     func shared() {
-        var schedule = RateSchedule(rate: 1000, now: start)
+        var schedule = RateLimiter.Schedule(rate: 1000, now: start)
         let tickets = (0..<4).map { _ in schedule.take(250, now: start) }
         #expect(tickets.map { seconds(schedule.delay(of: $0, now: start)) } == [0.25, 0.5, 0.75, 1])
         let again = schedule.take(250, now: at(0.25))
@@ -31,14 +31,14 @@ struct RateScheduleTests {
 
     @Test("Unused rate is saved for a tenth of a second only")
     func burst() {
-        var schedule = RateSchedule(rate: 1000, now: start)
+        var schedule = RateLimiter.Schedule(rate: 1000, now: start)
         let ticket = schedule.take(600, now: at(3600))
         #expect(seconds(schedule.delay(of: ticket, now: at(3600))) == 0.5)
     }
 
     @Test("A new rate applies immediately, even to waiting receivers; no rate releases all of them")
     func changes() {
-        var schedule = RateSchedule(rate: 10, now: start)
+        var schedule = RateLimiter.Schedule(rate: 10, now: start)
         let ticket = schedule.take(1010, now: start)
         #expect(seconds(schedule.delay(of: ticket, now: at(1))) == 100)
         schedule.setRate(1000, now: at(1))
@@ -52,7 +52,7 @@ struct RateScheduleTests {
 
     @Test("Odd numbers and a clock that goes back do no harm")
     func odd() {
-        var schedule = RateSchedule(rate: .min, now: start)
+        var schedule = RateLimiter.Schedule(rate: .min, now: start)
         #expect(schedule.delay(of: schedule.take(.max, now: start), now: start) == nil)
         schedule.setRate(1, now: at(-100))
         let ticket = schedule.take(.max, now: at(-200))

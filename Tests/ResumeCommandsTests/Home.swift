@@ -79,7 +79,7 @@ final class Home: Sendable {
                 note($0)
             },
             environment: environment ?? ["RESUMECTL_STORE": store])
-        context.terminalSize = { width.map { TerminalSize(width: $0, height: height) } }
+        context.terminalSize = { width.map { Terminal.Size(width: $0, height: height) } }
         context.outputWidth = outputWidth
         context.confirm = confirm
         let status = await ResumeCtl.run(arguments, in: context)

@@ -47,7 +47,7 @@ struct ProgressStateTests {
         let state = Self.state(running: running, of: count, ended: ended)
         for width in Array(1...50) + [60, 79, 80, 119, 120, 300] {
             for height in [1, 2, 3, 4, 12, 50] {
-                let lines = state.lines(in: TerminalSize(width: width, height: height))
+                let lines = state.lines(in: Terminal.Size(width: width, height: height))
                 let what = "\(running) of \(count), \(width) x \(height): \(lines)"
                 #expect(lines.allSatisfy { Terminal.columns($0) < width && !$0.isEmpty }, "\(what)")
                 let total = count > 1 ? 1 : 0
@@ -103,7 +103,7 @@ struct ProgressStateTests {
 
     @Test("Lines in terminals of several widths", arguments: [20, 36, 50, 80, 200])
     func picture(width: Int) {
-        let lines = Self.sample.lines(in: TerminalSize(width: width, height: 24))
+        let lines = Self.sample.lines(in: Terminal.Size(width: width, height: 24))
         #expect(lines == Self.pictures[width], "\n\(lines.joined(separator: "\n"))")
     }
 
@@ -115,7 +115,7 @@ struct ProgressStateTests {
             state.take(.started(totalBytes: 1024), of: number)
             if number < 3 { state.take(.progress(receivedBytes: 1024, totalBytes: 1024), of: number) }
         }
-        func lines(_ height: Int) -> [String] { state.lines(in: TerminalSize(width: 60, height: height)) }
+        func lines(_ height: Int) -> [String] { state.lines(in: Terminal.Size(width: 60, height: height)) }
         #expect(lines(6).dropLast().map { $0.prefix(5) } == ["file3", "file4", "file5", "and 3"])
         #expect(lines(6)[3] == "and 3 more, being saved to disk  3.0 KiB")
         #expect(lines(5)[2] == "and 4 more  3.0 KiB")
@@ -132,7 +132,7 @@ struct ProgressStateTests {
         func line(_ received: Int64, after milliseconds: Int) -> String {
             state.take(.progress(receivedBytes: received << 10, totalBytes: 1000 << 10), of: 0)
             state.tick(Self.start + .milliseconds(milliseconds))
-            return state.lines(in: TerminalSize(width: 80, height: 24))[0].replacing(/\ +/, with: " ")
+            return state.lines(in: Terminal.Size(width: 80, height: 24))[0].replacing(/\ +/, with: " ")
         }
         state.take(.resumed(offset: 100 << 10, totalBytes: 1000 << 10), of: 0)
         #expect(line(100, after: 0) == "file 10% 100.0 KiB of 1000.0 KiB")
@@ -152,7 +152,7 @@ struct ProgressStateTests {
             if let event { state.take(event, of: 0) }
             state.tick(Self.start + .seconds(seconds))
             return [80, 24].map { width in
-                state.lines(in: TerminalSize(width: width, height: 24))[0].replacing(/\ +/, with: " ")
+                state.lines(in: Terminal.Size(width: width, height: 24))[0].replacing(/\ +/, with: " ")
             }
         }
         state.begin(0, named: "f")
@@ -174,7 +174,7 @@ struct ProgressStateTests {
         state.begin(0, named: "f")
         state.take(.progress(receivedBytes: 2048, totalBytes: nil), of: 0)
         for width in [24, 36, 80] {
-            let lines = state.lines(in: TerminalSize(width: width, height: 24))
+            let lines = state.lines(in: Terminal.Size(width: width, height: 24))
             #expect(lines.count == 1 && lines[0].hasSuffix(" 2.0 KiB"), "\(width): \(lines)")
         }
     }
@@ -182,7 +182,7 @@ struct ProgressStateTests {
     @Test("A total is shown once all lengths are known")
     func totals() {
         var state = ProgressState(count: 2, now: Self.start)
-        func total() -> String? { state.lines(in: TerminalSize(width: 100, height: 24)).last }
+        func total() -> String? { state.lines(in: Terminal.Size(width: 100, height: 24)).last }
         #expect(total() == "0 of 2 files  0 B  2 waiting for a slot")
         for number in 0...1 as ClosedRange<Int64> { state.begin(number, named: "file") }
         state.take(.started(totalBytes: 1000), of: 0)
@@ -203,7 +203,7 @@ struct ProgressStateTests {
         state.take(.started(totalBytes: 1 << 40), of: 3)
         state.take(.progress(receivedBytes: 1 << 39, totalBytes: 1 << 40), of: 3)
         for width in [20, 30, 40, 80] {
-            let last = state.lines(in: TerminalSize(width: width, height: 24)).last
+            let last = state.lines(in: Terminal.Size(width: width, height: 24)).last
             #expect(last?.contains("3 failed") == true, "\(width): \(last ?? "none")")
         }
     }

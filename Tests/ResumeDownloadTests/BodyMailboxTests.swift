@@ -5,7 +5,7 @@ import Testing
 /// The mailbox that passes a body from any client to its reader.
 @Suite(.timeLimit(.minutes(10)))
 struct BodyMailboxTests {
-    private struct Part: BodyPart {
+    private struct Part: BodyMailbox.Part {
         let bytes: [UInt8]
 
         var cost: Int { bytes.count }

@@ -13,7 +13,7 @@ struct HandleTests {
 
     /// Sends requests one after the other, with one handle.
     private static func with(
-        by authentication: Authentication = .basic, _ handler: @escaping Origin.Handler,
+        by authentication: CurlTransport.Authentication = .basic, _ handler: @escaping Origin.Handler,
         _ body: (CurlTransport, OriginServer) async throws -> Void
     ) async throws {
         try await OriginServer.withServer(handler: handler) { server in
@@ -58,8 +58,8 @@ struct HandleTests {
 
     @Test(
         "Nothing of a request is sent with the next one",
-        arguments: odd.indices, [Authentication.basic, .digest, .any])
-    func requests(index: Int, authentication: Authentication) async throws {
+        arguments: odd.indices, [CurlTransport.Authentication.basic, .digest, .any])
+    func requests(index: Int, authentication: CurlTransport.Authentication) async throws {
         let cookie = [("Set-Cookie", "c=3")]
         try await Self.with(
             by: authentication, { $0.target == "/set" ? .status("200 OK", fields: cookie) : .status("200 OK") }
@@ -83,8 +83,8 @@ struct HandleTests {
         }
     }
 
-    @Test("No login answers the challenge to the next request", arguments: [Authentication.digest, .any])
-    func logins(authentication: Authentication) async throws {
+    @Test("No login answers the challenge to the next request", arguments: [CurlTransport.Authentication.digest, .any])
+    func logins(authentication: CurlTransport.Authentication) async throws {
         let challenge = [("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD5")]
         try await Self.with(
             by: authentication,

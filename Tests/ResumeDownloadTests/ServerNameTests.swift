@@ -4,7 +4,7 @@ import Testing
 
 /// Which names of certificates are valid for which hosts (RFC 9525, 6.3 and 6.5).
 struct ServerNameTests {
-    private static func name(_ text: String) -> CertificateName {
+    private static func name(_ text: String) -> LeafCertificate.CertificateName {
         text.hasPrefix("IP:")
             ? .address(text.dropFirst(3).split(separator: ".").compactMap { UInt8($0) }) : .dns(Array(text.utf8))
     }
@@ -18,7 +18,7 @@ struct ServerNameTests {
 
     @Test("Names that are valid for a host", arguments: valid)
     func covers(name: String, host: String) {
-        #expect(Self.name(name).covers(ServerName(host: host)))
+        #expect(Self.name(name).covers(LeafCertificate.ServerName(host: host)))
     }
 
     private static let invalid: [(String, String)] = [
@@ -41,16 +41,16 @@ struct ServerNameTests {
 
     @Test("Names that are not valid for a host", arguments: invalid)
     func coversNot(name: String, host: String) {
-        #expect(!Self.name(name).covers(ServerName(host: host)))
+        #expect(!Self.name(name).covers(LeafCertificate.ServerName(host: host)))
     }
 
     @Test("IPv6 addresses are compared by their bytes")
     func addresses() {
-        let loopback = CertificateName.address(Array(repeating: 0, count: 15) + [1])
-        #expect(loopback.covers(ServerName(host: "[::1]")))
-        #expect(loopback.covers(ServerName(host: "[0:0::0:1]")))
-        #expect(!loopback.covers(ServerName(host: "[::2]")))
-        #expect(!loopback.covers(ServerName(host: "127.0.0.1")))
+        let loopback = LeafCertificate.CertificateName.address(Array(repeating: 0, count: 15) + [1])
+        #expect(loopback.covers(LeafCertificate.ServerName(host: "[::1]")))
+        #expect(loopback.covers(LeafCertificate.ServerName(host: "[0:0::0:1]")))
+        #expect(!loopback.covers(LeafCertificate.ServerName(host: "[::2]")))
+        #expect(!loopback.covers(LeafCertificate.ServerName(host: "127.0.0.1")))
         #expect(loopback.text == "::1")
     }
 
@@ -58,9 +58,9 @@ struct ServerNameTests {
     func limits() {
         let label = String(repeating: "a", count: 63)
         let longest = [label, label, label, String(repeating: "a", count: 61)].joined(separator: ".")
-        #expect(Self.name(longest).covers(ServerName(host: longest)))
-        #expect(!Self.name("\(longest)a").covers(ServerName(host: "\(longest)a")))
-        #expect(!Self.name("\(label)a.example").covers(ServerName(host: "\(label)a.example")))
+        #expect(Self.name(longest).covers(LeafCertificate.ServerName(host: longest)))
+        #expect(!Self.name("\(longest)a").covers(LeafCertificate.ServerName(host: "\(longest)a")))
+        #expect(!Self.name("\(label)a.example").covers(LeafCertificate.ServerName(host: "\(label)a.example")))
         #expect(Self.name("a\u{1B}[2J.example\0").text == "a?[2J.example?")
     }
 }

@@ -39,7 +39,7 @@ struct HTTPDateTests {
         let held = HeldPartial(representation: Representation(fields: fields), length: 100_000)
         #expect(Plan(for: held).fields[.ifRange] == modified)
         let wait = headerFields(["Retry-After: Sun, 06 Nov 1994 09:49:40 +0100", "Date: \(Fixture.sent)"])
-        #expect(RetryAfter.seconds(in: wait) == 2)
+        #expect(ResponseTiming.RetryAfter.seconds(in: wait) == 2)
     }
 
     @Test(

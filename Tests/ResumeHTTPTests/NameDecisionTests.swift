@@ -64,9 +64,11 @@ struct NameDecisionTests {
         #expect(NameDecision.Comparison(size: large, length: large) == .whole)
         #expect(NameDecision.Comparison(size: large + 1, length: large + 1) == .samples)
         // Only what may be the beginning of the server's file is worth continuing.
-        #expect(NameRefusal.otherLength(10, 11).mayContinue)
-        #expect(!NameRefusal.otherLength(11, 10).mayContinue && !NameRefusal.otherLength(0, 10).mayContinue)
-        #expect(!NameRefusal.differs(at: 3).mayContinue && NameRefusal.onlySampled.mayContinue)
+        #expect(NameDecision.Refusal.otherLength(10, 11).mayContinue)
+        #expect(
+            !NameDecision.Refusal.otherLength(11, 10).mayContinue
+                && !NameDecision.Refusal.otherLength(0, 10).mayContinue)
+        #expect(!NameDecision.Refusal.differs(at: 3).mayContinue && NameDecision.Refusal.onlySampled.mayContinue)
     }
 
     @Test("A digest that was proved counts as long as size, times and inode are as recorded")

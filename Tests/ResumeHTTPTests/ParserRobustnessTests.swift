@@ -121,9 +121,9 @@ struct ParserRobustnessTests {
             let wait = (Self.numbers + dates).randomElement(using: &generator) ?? ""
             let sent = (Self.numbers + dates).randomElement(using: &generator) ?? ""
             let fields: HTTPFields = [.retryAfter: wait, .date: sent]
-            guard let seconds = RetryAfter.seconds(in: fields) else { continue }
+            guard let seconds = ResponseTiming.RetryAfter.seconds(in: fields) else { continue }
             accepted += 1
-            if !(0...RetryAfter.longest).contains(seconds) { Issue.record("\(fields) became \(seconds)") }
+            if !(0...ResponseTiming.RetryAfter.longest).contains(seconds) { Issue.record("\(fields) became \(seconds)") }
         }
         #expect(accepted > Self.count / 10)
     }

@@ -19,7 +19,7 @@ struct ResponseTimingTests {
             (["RateLimit-Remaining: 0", "RateLimit-Reset: 12"], 12),
             (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 12"], 12),
             (["x-rate-limit-remaining: 0", "x-rate-limit-reset: 9"], 9),
-            (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 784111792"], RetryAfter.longest),
+            (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 784111792"], ResponseTiming.RetryAfter.longest),
             (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1.25"], 2),
         ] as [([String], Int64)])
     func exhausted(lines: [String], expected: Int64) {
@@ -33,11 +33,11 @@ struct ResponseTimingTests {
         func seconds(_ reset: String) -> Int64? {
             ResponseTiming(response(429, head + ["X-RateLimit-Reset: \(reset)"])).afterSeconds
         }
-        #expect(seconds("1000000000") == RetryAfter.longest)
+        #expect(seconds("1000000000") == ResponseTiming.RetryAfter.longest)
         #expect(seconds("1000000001") == 0)
         #expect(seconds("1000000061") == 60)
         #expect(seconds("1000003601") == 3600)
-        #expect(seconds("99999999999999999999") == RetryAfter.longest)
+        #expect(seconds("99999999999999999999") == ResponseTiming.RetryAfter.longest)
         let undated = ["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000061"]
         #expect(ResponseTiming(response(429, undated)).afterSeconds == nil)
     }

@@ -76,7 +76,7 @@ struct RetryBudgetTests {
 
     @Test("A server that asks to wait longer than the policy allows ends the download at once")
     func tooLong() {
-        for asked in [901, 3600, RetryAfter.longest, .max] {
+        for asked in [901, 3600, ResponseTiming.RetryAfter.longest, .max] {
             #expect(waits(RetryPolicy(), jitter: 0, retryAfter: asked) == [])
         }
         #expect(waits(RetryPolicy(retries: 1, time: .seconds(7200)), jitter: 0, retryAfter: 3600) == [3600])

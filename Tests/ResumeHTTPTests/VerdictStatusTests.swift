@@ -97,7 +97,8 @@ struct VerdictStatusTests {
     @Test(
         "I04, I06: a server's requested wait is clamped",
         arguments: [
-            ("-1", "retry later"), ("garbage", "retry later"), ("1000000000000", "retry after \(RetryAfter.longest)"),
+            ("-1", "retry later"), ("garbage", "retry later"),
+            ("1000000000000", "retry after \(ResponseTiming.RetryAfter.longest)"),
         ])
     func retryAfter(text: String, expected: String) {
         #expect(Fixture.judge(429, ["Retry-After: \(text)"]).summary == "\(expected): status-429")

@@ -30,39 +30,43 @@ struct ControlFileTests {
 
     @Test("J5: aria2: the finished pieces, the last of which is shorter")
     func pieces() throws {
-        let control = try #require(ControlFile(aria2: Self.aria2()))
+        let control = try #require(ForeignPartial.ControlFile(aria2: Self.aria2()))
         #expect(control.totalLength == 10_752)
         let expected: [Range<Int64>] = [0..<3072, 7168..<9216, 10_240..<10_752]
         #expect(control.finished == expected)
-        #expect(ControlFile(aria2: Self.aria2(hash: Array(repeating: 7, count: 20)))?.finished == control.finished)
+        #expect(
+            ForeignPartial.ControlFile(aria2: Self.aria2(hash: Array(repeating: 7, count: 20)))?.finished
+                == control.finished)
         // Bits behind the last piece mean nothing.
-        #expect(ControlFile(aria2: Self.aria2([0, 0b0011_1111]))?.finished == [expected[2]])
+        #expect(ForeignPartial.ControlFile(aria2: Self.aria2([0, 0b0011_1111]))?.finished == [expected[2]])
         let malformed: [[UInt8]] = [
             Self.aria2([0]), Self.aria2([0, 0, 0]), Self.aria2(total: 0), Self.aria2(piece: 0), Self.aria2(total: .max),
             Self.aria2(total: -1), Array(Self.aria2().prefix(30)), [], [0, 1], [0, 0] + Self.aria2().dropFirst(2),
         ]
         for bytes in malformed {
-            #expect(ControlFile(aria2: bytes) == nil)
+            #expect(ForeignPartial.ControlFile(aria2: bytes) == nil)
         }
         // A row is needed for each range, so not all of the pieces of a hostile file are adopted.
         let many = [UInt8](repeating: 0xAA, count: 1 << 20)
-        #expect(ControlFile(aria2: Self.aria2(many, total: 8 << 20, piece: 1))?.finished.count == ForeignExtents.most)
+        #expect(
+            ForeignPartial.ControlFile(aria2: Self.aria2(many, total: 8 << 20, piece: 1))?.finished.count
+                == ForeignPartial.Extents.most)
     }
 
     @Test("J5: axel: everything that no connection has yet to fetch", arguments: [2, 4])
     func connections(width: Int) throws {
         let places: [(Int64, Int64)] = [(100, 1000), (1500, 2000), (3000, 3000)]
-        let state = try #require(ControlFile(axel: Self.axel(places, width: width)))
+        let state = try #require(ForeignPartial.ControlFile(axel: Self.axel(places, width: width)))
         let expected: [Range<Int64>] = [0..<100, 1001..<1500, 2001..<3000]
         #expect(state.finished == expected)
-        #expect(ControlFile(axel: Self.axel([(0, 1000)], width: width))?.finished == [])
+        #expect(ForeignPartial.ControlFile(axel: Self.axel([(0, 1000)], width: width))?.finished == [])
         let malformed: [[UInt8]] = [
             [], Self.axel([], width: width), Self.axel([(-1, 5)], width: width), Self.axel([(1, .max)]), [1, 0],
         ]
         for bytes in malformed {
-            #expect(ControlFile(axel: bytes) == nil)
+            #expect(ForeignPartial.ControlFile(axel: bytes) == nil)
         }
-        #expect(ControlFile(axel: Array(Self.axel([(1, 2), (3, 4)], width: width).dropLast())) == nil)
+        #expect(ForeignPartial.ControlFile(axel: Array(Self.axel([(1, 2), (3, 4)], width: width).dropLast())) == nil)
     }
 
     @Test(
@@ -86,13 +90,13 @@ struct ControlFileTests {
                 bytes[index] = UInt8.random(in: 0...255, using: &random)
             }
             if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0...bytes.count, using: &random)) }
-            let control = ControlFile(aria2: bytes)
+            let control = ForeignPartial.ControlFile(aria2: bytes)
             if let control {
                 #expect(control.finished.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= control.totalLength ?? 0 })
             }
-            for ranges in [control?.finished, ControlFile(axel: bytes)?.finished].compactMap({ $0 }) {
+            for ranges in [control?.finished, ForeignPartial.ControlFile(axel: bytes)?.finished].compactMap({ $0 }) {
                 #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
-                let trusted = ForeignExtents.trusted(ranges, upTo: 1 << 40, piecewise: true)
+                let trusted = ForeignPartial.Extents.trusted(ranges, upTo: 1 << 40, piecewise: true)
                 #expect(trusted.allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= 1 << 40 })
             }
         }
@@ -116,11 +120,11 @@ struct ControlFileTests {
             ("/s/blobs/0123456789abcdef0123456789abcdef", [], .store, false), ("", [], .curlOrWget, false),
         ]
         for (path, beside, program, hasDigest) in cases {
-            let name = ForeignName(path) { beside.contains($0) }
+            let name = ForeignPartial.Name(path) { beside.contains($0) }
             #expect(name.program == program && (name.digest != nil) == hasDigest && name.obstacle == nil, "\(path)")
         }
-        #expect(ForeignName("/d/v.mp4.part") { $0 == "/d/v.mp4.ytdl" }.obstacle != nil)
-        #expect(ForeignName("v.mp4.part") { $0 == "v.mp4.ytdl" }.obstacle != nil)
-        #expect(ForeignName("/d/v.mp4.part-Frag7") { _ in false }.obstacle != nil)
+        #expect(ForeignPartial.Name("/d/v.mp4.part") { $0 == "/d/v.mp4.ytdl" }.obstacle != nil)
+        #expect(ForeignPartial.Name("v.mp4.part") { $0 == "v.mp4.ytdl" }.obstacle != nil)
+        #expect(ForeignPartial.Name("/d/v.mp4.part-Frag7") { _ in false }.obstacle != nil)
     }
 }

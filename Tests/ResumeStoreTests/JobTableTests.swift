@@ -7,22 +7,22 @@ import Testing
 /// How the jobs of a list are recorded and taken, many at a time.
 @Suite(.timeLimit(.minutes(5)))
 struct JobTableTests {
-    private static func job(_ name: String, as file: String? = nil, at position: Int64) throws -> NewJob {
+    private static func job(_ name: String, as file: String? = nil, at position: Int64) throws -> JobTable.NewJob {
         let url = try DownloadURL("http://h/\(name)")
-        return NewJob(
+        return JobTable.NewJob(
             key: url.redacted, url: url.redacted, destination: "/out/\(file ?? name)", terms: "{}", position: position,
             isNamedByServer: false
         ) { RequestIdentity(url, [:]) }
     }
 
-    private static func jobs(_ numbers: some Sequence<Int>) throws -> [NewJob] {
+    private static func jobs(_ numbers: some Sequence<Int>) throws -> [JobTable.NewJob] {
         try numbers.map { try job("\($0)", at: Int64($0)) }
     }
 
-    private static let listing = JobListing(renames: false, unfinished: []) { _, _ in false }
+    private static let listing = JobTable.Listing(renames: false, unfinished: []) { _, _ in false }
 
     /// What became of jobs, in words.
-    private static func texts(_ enlisted: [Enlisted]) -> [String] {
+    private static func texts(_ enlisted: [JobTable.Enlisted]) -> [String] {
         enlisted.map { result in
             switch result {
             case .due(let id, let destination): "\(id) \(destination)"

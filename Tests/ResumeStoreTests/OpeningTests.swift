@@ -69,9 +69,9 @@ struct OpeningTests {
 
     @Test("The recorded digest is that of the schema that the migrations create")
     func digest() throws {
-        let texts = try SchemaTexts.expected(at: Schema.version)
+        let texts = try Schema.Texts.expected(at: Schema.version)
         #expect(texts.digest == Migration.digest)
-        #expect(try texts.digest != SchemaTexts.expected(at: Schema.version - 1).digest)
+        #expect(try texts.digest != Schema.Texts.expected(at: Schema.version - 1).digest)
     }
 
     @Test("A database of the first release is migrated, and its partial continued")

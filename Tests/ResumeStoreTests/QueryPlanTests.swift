@@ -25,18 +25,18 @@ struct QueryPlanTests {
                 for isReversed in [false, true] {
                     for isFirst in [false, true] {
                         let query = EntryQuery(order: order, isReversed: isReversed)
-                        statements.append(PageStatement(query, isFirst: isFirst).sql)
+                        statements.append(Connection.PageStatement(query, isFirst: isFirst).sql)
                     }
                 }
             }
             let bounded = EntryQuery(order: .use, isReversed: true, state: .complete, usedBefore: 1)
-            statements += [true, false].map { PageStatement(bounded, isFirst: $0).sql }
+            statements += [true, false].map { Connection.PageStatement(bounded, isFirst: $0).sql }
             for query in [
                 EntryQuery(order: .use, usedBefore: 1, isUnpinned: true), EntryQuery(order: .use, isUnpinned: true),
                 EntryQuery(order: .creation, isUnpinned: true),
             ] {
                 statements += [true, false].map {
-                    PageStatement(query, isFirst: $0, adding: Connection.candidateColumns).sql
+                    Connection.PageStatement(query, isFirst: $0, adding: Connection.candidateColumns).sql
                 }
             }
             statements += [Connection.knownBlob, Connection.entryByKey("id"), Connection.chunksOfEntry()]
@@ -79,7 +79,7 @@ struct QueryPlanTests {
             await (try DownloadStore.open(at: folder["store"])).close()
             let connection = try Connection.open(path: folder["store/store.sqlite"])
             try connection.execute("DROP INDEX download_by_url; DROP INDEX download_by_destination;")
-            let plan = try Self.plan(PageStatement(EntryQuery(order: .url), isFirst: false).sql, connection)
+            let plan = try Self.plan(Connection.PageStatement(EntryQuery(order: .url), isFirst: false).sql, connection)
             #expect(plan.contains { $0.contains("TEMP B-TREE") })
             let byName = try Self.plan(Connection.NameColumn.destination.sql, connection)
             #expect(byName.first?.hasPrefix("SCAN") == true)

@@ -11,7 +11,7 @@ struct CompletionAnswer {
     /// The program.
     let root: any ParsableCommand.Type
 
-    private typealias Candidate = CompletionCourse.Candidate
+    private typealias Candidate = Course.Candidate
 
     /// Prints the answer; nothing if the request cannot be understood.
     ///
@@ -21,15 +21,15 @@ struct CompletionAnswer {
         guard let shell = arguments.first.flatMap(CompletionsCommand.Shell.init) else { return }
         let rest = Array(arguments.dropFirst())
         guard shell == .bash else {
-            let course = CompletionCourse(rest, of: root)
+            let course = Course(rest, of: root)
             let (kind, candidates) = await candidates(for: course)
             let lines = candidates.map { Self.line($0, shell, course.head) }
             for line in [kind, course.head] + lines { context.output(line + "\n") }
             return
         }
         guard rest.count == 2 else { return }
-        let line = BashLine(rest[0], replacing: rest[1])
-        let course = CompletionCourse(Array(line.words.dropFirst()), of: root)
+        let line = Line(rest[0], replacing: rest[1])
+        let course = Course(Array(line.words.dropFirst()), of: root)
         let (kind, candidates) = await candidates(for: course)
         let isPart = candidates.count == 1 && !candidates[0].isWhole
         context.print(isPart ? "parts" : kind)
@@ -39,7 +39,7 @@ struct CompletionAnswer {
     }
 
     /// Returns what completes a word: the name of a kind, and the words.
-    private func candidates(for course: CompletionCourse) async -> (kind: String, [Candidate]) {
+    private func candidates(for course: Course) async -> (kind: String, [Candidate]) {
         switch course.answer {
         case .files: return ("files", [])
         case .folders: return ("folders", [])
@@ -53,7 +53,7 @@ struct CompletionAnswer {
 
     /// Returns the names that a store has for a word; none if it cannot be read.
     private func names(
-        _ subject: NameSearch.Subject, _ column: NameSearch.Column, _ course: CompletionCourse
+        _ subject: NameSearch.Subject, _ column: NameSearch.Column, _ course: Course
     ) async -> [Candidate] {
         let (typed, folder) = column == .destination ? beginning(of: course.word) : ("", "")
         let search = NameSearch(subject, column, prefix: folder + course.word.dropFirst(typed.count))

@@ -9,7 +9,7 @@ struct CompletionsCommand: ContextCommand {
 
         /// The script that makes the shell ask the program what completes a word.
         ///
-        /// The program decides (``CompletionCourse``); a script only knows how its shell completes files.
+        /// The program decides (``CompletionAnswer/Course``); a script only knows how its shell completes files.
         var script: String {
             let bytes =
                 switch self {

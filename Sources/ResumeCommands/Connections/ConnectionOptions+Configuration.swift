@@ -34,13 +34,13 @@ extension ConnectionOptions {
     }
 
     /// The certificate of --cert, whose password follows a colon; a backslash comes before colons in the name.
-    var certificate: ClientCertificate? {
+    var certificate: CurlTransport.ClientCertificate? {
         cert.map { text in
             let isName = unsafe access(text, F_OK) == 0
             let parts = isName ? nil : text.wholeMatch(of: /((?:\\.|[^:\\])*)(?::(.*))?/)
             let file = parts.map { $0.1.replacing(/\\(.)/) { $0.1 } }
             // Without a password, OpenSSL would ask for one in the terminal.
-            return ClientCertificate(
+            return CurlTransport.ClientCertificate(
                 file: file.map(String.init) ?? text, keyFile: privateKey, password: String(parts?.2 ?? ""))
         }
     }

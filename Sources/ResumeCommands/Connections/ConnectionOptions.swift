@@ -10,7 +10,8 @@ struct ConnectionOptions: ParsableArguments {
     @Option("socks5-hostname") var socksProxy: String?
     @Option("E cert", completion: .file()) var cert: String?
     @Option("private-key", completion: .file()) var privateKey: String?
-    @Option("tls-max", transform: { try TLSVersion(rawValue: $0).orRefuse("use 1.2 or 1.3") }) var tlsMax: TLSVersion?
+    @Option("tls-max", transform: { try CurlTransport.TLSVersion(rawValue: $0).orRefuse("use 1.2 or 1.3") }) var tlsMax:
+        CurlTransport.TLSVersion?
     @Flag("tls-old tlsv1.0") var usesOldTLS = false
     @Flag("digest") var usesDigest = false
     @Flag("anyauth") var usesAnyMethod = false
@@ -51,8 +52,8 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// The addresses to connect to.
-    var choice: AddressChoice {
-        AddressChoice(
+    var choice: CurlTransport.AddressChoice {
+        CurlTransport.AddressChoice(
             fixed: Dictionary(addresses.compactMap(Self.addresses), uniquingKeysWith: { $1 }),
             family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
     }

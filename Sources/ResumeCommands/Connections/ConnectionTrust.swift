@@ -11,7 +11,7 @@ struct ConnectionTrust {
     private let isUnverified, isWeak: Bool
     /// The hash of the file with the trusted certificates; nil for those of the system.
     private let authorities: String?
-    private let choice: AddressChoice
+    private let choice: CurlTransport.AddressChoice
     private let proxy: String?
 
     /// Reads the options; a file that cannot be read is reported later.

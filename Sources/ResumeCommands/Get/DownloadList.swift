@@ -40,7 +40,7 @@ final class DownloadList: Sendable {
     let context: CommandContext
     let netrc: Netrc?
     /// Read once, since reading options takes long.
-    private let naming: Naming
+    private let naming: GetCommand.Naming
     private let trust: ConnectionTrust
     /// The list of checksums; nil if there is none, or before it has been fetched (``fetchChecksums(for:with:over:)``).
     let checksums: Mutex<Checksums?>
@@ -54,7 +54,7 @@ final class DownloadList: Sendable {
     init(_ command: GetCommand, _ context: CommandContext) throws {
         self.command = command
         self.context = context
-        naming = Naming(command.files)
+        naming = GetCommand.Naming(command.files)
         checksums = Mutex(command.checksumsURL == nil ? try command.checks.checksums.map(Checksums.init) : nil)
         netrc = try command.familiar.netrc(context.environment)
         trust = ConnectionTrust(command.connection)

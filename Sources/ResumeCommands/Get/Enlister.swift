@@ -13,7 +13,7 @@ final class Enlister: Sendable {
 
     private let list: DownloadList
     private let run: JobRun
-    private let listing: JobListing
+    private let listing: JobTable.Listing
     private var command: GetCommand { list.command }
     /// The names of the list in lower case, with their first spellings; nil if the folder distinguishes them by case.
     private let spellings: Mutex<[String: String]?>
@@ -27,7 +27,8 @@ final class Enlister: Sendable {
         let command = list.command
         spellings = Mutex(list.context.ignoresCase(command.files.directory ?? ".") ? [:] : nil)
         let restarts = command.checks.restart
-        listing = JobListing(renames: command.files.autoRename, unfinished: try await run.table.unfinishedLists()) {
+        listing = JobTable.Listing(renames: command.files.autoRename, unfinished: try await run.table.unfinishedLists())
+        {
             !restarts && JobTerms.isAnswered($0.terms, by: $1.terms)
         }
     }
@@ -99,7 +100,7 @@ final class Enlister: Sendable {
     }
 
     /// Says which unfinished downloads have the same destinations.
-    private func mentionRivals(in results: [Enlisted]) async throws {
+    private func mentionRivals(in results: [JobTable.Enlisted]) async throws {
         let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
         guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
         for rival in try await run.table.rivals(of: first...last) {
@@ -112,7 +113,7 @@ final class Enlister: Sendable {
     /// Returns which files are there, so that there is nothing to do.
     ///
     /// A file whose digest is named is read first, if that is necessary.
-    private func existing(_ items: [DownloadList.Item], _ results: [Enlisted]) async throws -> [Bool] {
+    private func existing(_ items: [DownloadList.Item], _ results: [JobTable.Enlisted]) async throws -> [Bool] {
         let files = command.files
         let hasDigest = command.digest != nil
         // A program may be left to run for a file that exists.
@@ -138,11 +139,11 @@ final class Enlister: Sendable {
         }
     }
 
-    private func jobs(for items: [DownloadList.Item]) async throws -> [NewJob] {
+    private func jobs(for items: [DownloadList.Item]) async throws -> [JobTable.NewJob] {
         // The same for all downloads that differ in their URLs only.
         let key = run.table.identityKey
         var shared: String?
-        var jobs: [NewJob] = []
+        var jobs: [JobTable.NewJob] = []
         for item in items {
             var request = list.request(for: item)
             request.destination = firstSpelling(of: item.path)

@@ -4,35 +4,6 @@ import ResumeHTTP
 import ResumeStore
 import Synchronization
 
-/// Where `get` writes files.
-struct Naming {
-    private let output: String?
-    /// The folder with a slash; empty for the working directory.
-    private let folder: String
-    /// The name if a URL has none.
-    private let other: String?
-
-    init(_ files: FileOptions) {
-        output = files.output
-        folder = files.directory.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
-        other = files.remoteHeaderName ? "download" : nil
-    }
-
-    /// Returns the path to write to; nil if the URL contains no name for it.
-    func path(for url: DownloadURL) -> String? { (output ?? url.lastPathComponent ?? other).map { folder + $0 } }
-
-    /// The path that the user has named; nil if it depends on the URL.
-    var path: String? { output.map { folder + $0 } }
-
-    /// Whether the name that a URL of a list chooses is hidden, or one that other programs take for an option.
-    ///
-    /// Only the user may choose such a name, with -o.
-    func isUnsafe(_ path: String) -> Bool {
-        guard output == nil, let name = path.utf8.dropFirst(folder.utf8.count).first else { return false }
-        return name == UInt8(ascii: ".") || name == UInt8(ascii: "-")
-    }
-}
-
 extension GetCommand {
     /// Whether the user has named the destination, or permits replacing any file.
     var mayReplace: Bool { files.output != nil || files.overwrite || files.from != nil }
@@ -55,6 +26,35 @@ extension GetCommand {
         guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
             throw CommandFailure(
                 .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
+        }
+    }
+
+    /// Where `get` writes files.
+    struct Naming {
+        private let output: String?
+        /// The folder with a slash; empty for the working directory.
+        private let folder: String
+        /// The name if a URL has none.
+        private let other: String?
+
+        init(_ files: Files) {
+            output = files.output
+            folder = files.directory.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
+            other = files.remoteHeaderName ? "download" : nil
+        }
+
+        /// Returns the path to write to; nil if the URL contains no name for it.
+        func path(for url: DownloadURL) -> String? { (output ?? url.lastPathComponent ?? other).map { folder + $0 } }
+
+        /// The path that the user has named; nil if it depends on the URL.
+        var path: String? { output.map { folder + $0 } }
+
+        /// Whether the name that a URL of a list chooses is hidden, or one that other programs take for an option.
+        ///
+        /// Only the user may choose such a name, with -o.
+        func isUnsafe(_ path: String) -> Bool {
+            guard output == nil, let name = path.utf8.dropFirst(folder.utf8.count).first else { return false }
+            return name == UInt8(ascii: ".") || name == UInt8(ascii: "-")
         }
     }
 }
@@ -93,25 +93,25 @@ extension GetCommand {
             }
         }
     }
-}
 
-/// What a download replaces, which is looked at by its events: the queue of a download may block.
-final class ReplacedFile: Sendable {
-    private let look: @Sendable () -> Replaced?
-    private let found = Mutex<Replaced?>(nil)
+    /// What a download replaces, which is looked at by its events: the queue of a download may block.
+    final class ReplacedFile: Sendable {
+        private let look: @Sendable () -> GetReporter.Replaced?
+        private let found = Mutex<GetReporter.Replaced?>(nil)
 
-    init(_ look: @escaping @Sendable () -> Replaced?) { self.look = look }
+        init(_ look: @escaping @Sendable () -> GetReporter.Replaced?) { self.look = look }
 
-    /// Returns the file at an event, the last time just before the delivery: it may have appeared or gone during the
-    /// download.
-    func found(at event: DownloadEvent) -> Replaced? {
-        found.withLock { found in
-            switch event {
-            case .finished: break
-            case .progress(let received, let total) where received != total: break
-            default: found = look()
+        /// Returns the file at an event, the last time just before the delivery: it may have appeared or gone during the
+        /// download.
+        func found(at event: DownloadEvent) -> GetReporter.Replaced? {
+            found.withLock { found in
+                switch event {
+                case .finished: break
+                case .progress(let received, let total) where received != total: break
+                default: found = look()
+                }
+                return found
             }
-            return found
         }
     }
 }

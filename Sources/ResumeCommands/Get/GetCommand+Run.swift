@@ -125,7 +125,7 @@ extension GetCommand {
             // Waking more threads would take longer than the work of a small file on each.
             threads: min(downloads * pace.connections, configuration.threads), besides: SlotState.mostPaused)
         configuration.threads = threads
-        configuration.connectTimeout = PaceOptions.limit(pace.connectTimeout)
+        configuration.connectTimeout = Pace.limit(pace.connectTimeout)
         // While a body waits, samples may be requested.
         configuration.keptConnections = max(downloads * pace.connections, 4)
         configuration.connectionsPerHost = load.perHost ?? configuration.keptConnections

@@ -8,16 +8,16 @@ struct GetCommand: ContextCommand {
     static let configuration = CommandConfiguration("get")
 
     @Argument(help: .of("get/url")) var urls: [String] = []
-    @OptionGroup(title: "Files") var files: FileOptions
-    @OptionGroup(title: "Checks") var checks: CheckOptions
+    @OptionGroup(title: "Files") var files: Files
+    @OptionGroup(title: "Checks") var checks: Checks
     @OptionGroup(title: "Requests") var headers: HeaderOptions
-    @OptionGroup(title: "Requests") var requests: RequestOptions
+    @OptionGroup(title: "Requests") var requests: Requests
     @OptionGroup(title: "Requests") var connection: ConnectionOptions
     @OptionGroup(title: "Requests") var familiar: FamiliarOptions
     @OptionGroup(title: "Requests") var load: LoadOptions
-    @OptionGroup(title: "Requests") var pace: PaceOptions
+    @OptionGroup(title: "Requests") var pace: Pace
     @OptionGroup(title: "Requests") var programs: ProgramOptions
-    @OptionGroup var messages: MessageOptions
+    @OptionGroup var messages: Messages
     @OptionGroup var storeOptions: StoreOptions
 
     /// Whether only errors are printed.

@@ -1,86 +1,88 @@
 import ArgumentParser
 import ResumeHTTP
 
-/// Which URLs `get` downloads, besides its arguments, and where to.
-struct FileOptions: ParsableArguments {
-    @Option("o output", completion: .file()) var output: String?
-    @Option("P directory", completion: .directory) var directory: String?
-    @Option("i input-file", completion: .file()) var inputFile: String?
-    @Option("from", completion: .file()) var from: String?
-    @Flag("hold") var hold = false
-    @Flag("keep") var keep = false
-    @Flag("J remote-header-name") var remoteHeaderName = false
-    @Flag("auto-rename") var autoRename = false
-    @Flag("overwrite") var overwrite = false
-    @Flag("skip-existing") var skipExisting = false
-}
-
-/// What `get` requires of a file.
-struct CheckOptions: ParsableArguments {
-    @Option("sha256") var sha256: String?
-    @Option("sha512") var sha512: String?
-
-    @Option(
-        "checksum",
-        transform: {
-            try HTTPDigest(named: $0).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
-        })
-    var checksum: HTTPDigest?
-
-    @Option("checksums", completion: .file()) var checksums: String?
-    @Option("max-size") var maxSize: ByteCount?
-    @Flag("allow-unvalidated") var allowUnvalidated = false
-    @Flag("restart") var restart = false
-
-    @Option(
-        help: .of("condition"),
-        transform: { try ResumePolicy.Condition(rawValue: $0).orRefuse("use if-range, if-match or head") }
-    )
-    var condition: ResumePolicy.Condition = .ifRange
-
-    @Option("head-url") var headUrl: String?
-}
-
-struct RequestOptions: ParsableArguments {
-    @Option(
-        "range", parsing: .unconditional,
-        transform: { try RangeSelection($0).orRefuse("use ranges such as bytes=0-99, 200- or -500") })
-    var range: RangeSelection?
-
-    @Option("key") var key: String?
-    @Option("accept-encoding") var acceptEncoding: String?
-    @Flag("http2") var usesHTTP2 = false
-    @Flag("http3") var usesHTTP3 = false
-}
-
-/// How `get` makes the requests of a file, and how long it waits.
-struct PaceOptions: ParsableArguments {
-    @Option("connections") var connections = 1
-    @Option("connect-timeout", TimeSpan.secondsArgument) var connectTimeout: TimeSpan?
-    @Option("max-time", TimeSpan.secondsArgument) var maxTime: TimeSpan?
-
-    /// Returns a time limit; 30 seconds if it is not set.
-    static func limit(_ limit: TimeSpan?) -> Duration { limit?.duration ?? .seconds(30) }
-}
-
-/// What `get` prints.
-struct MessageOptions: ParsableArguments {
-    @Flag("get/json") var json = false
-    @Flag("q quiet") var quiet = false
-
-    /// What is printed on standard output.
-    enum Printed: String, CaseIterable, ExpressibleByArgument {
-        case path
+extension GetCommand {
+    /// Which URLs `get` downloads, besides its arguments, and where to.
+    struct Files: ParsableArguments {
+        @Option("o output", completion: .file()) var output: String?
+        @Option("P directory", completion: .directory) var directory: String?
+        @Option("i input-file", completion: .file()) var inputFile: String?
+        @Option("from", completion: .file()) var from: String?
+        @Flag("hold") var hold = false
+        @Flag("keep") var keep = false
+        @Flag("J remote-header-name") var remoteHeaderName = false
+        @Flag("auto-rename") var autoRename = false
+        @Flag("overwrite") var overwrite = false
+        @Flag("skip-existing") var skipExisting = false
     }
 
-    @Option("print") var printed: Printed?
-    @Flag("v verbose") var verbose = false
-    @Flag("no-progress") var noProgress = false
+    /// What `get` requires of a file.
+    struct Checks: ParsableArguments {
+        @Option("sha256") var sha256: String?
+        @Option("sha512") var sha512: String?
 
-    /// How the progress is shown.
-    enum Progress: String, CaseIterable, ExpressibleByArgument {
-        case bar, lines
+        @Option(
+            "checksum",
+            transform: {
+                try HTTPDigest(named: $0).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
+            })
+        var checksum: HTTPDigest?
+
+        @Option("checksums", completion: .file()) var checksums: String?
+        @Option("max-size") var maxSize: ByteCount?
+        @Flag("allow-unvalidated") var allowUnvalidated = false
+        @Flag("restart") var restart = false
+
+        @Option(
+            help: .of("condition"),
+            transform: { try ResumePolicy.Condition(rawValue: $0).orRefuse("use if-range, if-match or head") }
+        )
+        var condition: ResumePolicy.Condition = .ifRange
+
+        @Option("head-url") var headUrl: String?
     }
 
-    @Option("progress") var progress = Progress.bar
+    struct Requests: ParsableArguments {
+        @Option(
+            "range", parsing: .unconditional,
+            transform: { try RangeSelection($0).orRefuse("use ranges such as bytes=0-99, 200- or -500") })
+        var range: RangeSelection?
+
+        @Option("key") var key: String?
+        @Option("accept-encoding") var acceptEncoding: String?
+        @Flag("http2") var usesHTTP2 = false
+        @Flag("http3") var usesHTTP3 = false
+    }
+
+    /// How `get` makes the requests of a file, and how long it waits.
+    struct Pace: ParsableArguments {
+        @Option("connections") var connections = 1
+        @Option("connect-timeout", TimeSpan.secondsArgument) var connectTimeout: TimeSpan?
+        @Option("max-time", TimeSpan.secondsArgument) var maxTime: TimeSpan?
+
+        /// Returns a time limit; 30 seconds if it is not set.
+        static func limit(_ limit: TimeSpan?) -> Duration { limit?.duration ?? .seconds(30) }
+    }
+
+    /// What `get` prints.
+    struct Messages: ParsableArguments {
+        @Flag("get/json") var json = false
+        @Flag("q quiet") var quiet = false
+
+        /// What is printed on standard output.
+        enum Printed: String, CaseIterable, ExpressibleByArgument {
+            case path
+        }
+
+        @Option("print") var printed: Printed?
+        @Flag("v verbose") var verbose = false
+        @Flag("no-progress") var noProgress = false
+
+        /// How the progress is shown.
+        enum Progress: String, CaseIterable, ExpressibleByArgument {
+            case bar, lines
+        }
+
+        @Option("progress") var progress = Progress.bar
+    }
 }

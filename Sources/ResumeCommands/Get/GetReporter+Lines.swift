@@ -3,27 +3,6 @@ import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 
-/// What a download replaces at its destination.
-enum Replaced: Sendable {
-    /// What this program delivered there, unchanged.
-    case version
-    /// The same, which no longer has the digest that it was delivered with.
-    case damaged
-    /// Another file; foreign if this program never delivered one there.
-    case other(bytes: Int64, isForeign: Bool)
-    /// A symbolic link; the file that it leads to stays.
-    case link
-
-    fileprivate var text: String {
-        switch self {
-        case .version: ", new version"
-        case .damaged: ", replaced the damaged file"
-        case .other: ", replaced the file that was there"
-        case .link: ", replaced the symbolic link that was there"
-        }
-    }
-}
-
 /// The lines about the events of downloads.
 extension GetReporter {
     /// The name of a download in messages.
@@ -97,6 +76,27 @@ extension GetReporter {
             "\(request.destination): replaces a file of \(ByteCount.text(size)) when it is complete. "
             + "If curl or wget has left that, press Ctrl-C and run "
             + "\(Hint.run("get", "--restart --from \(word) -o \(word)")) with the URL."
+    }
+
+    /// What a download replaces at its destination.
+    enum Replaced: Sendable {
+        /// What this program delivered there, unchanged.
+        case version
+        /// The same, which no longer has the digest that it was delivered with.
+        case damaged
+        /// Another file; foreign if this program never delivered one there.
+        case other(bytes: Int64, isForeign: Bool)
+        /// A symbolic link; the file that it leads to stays.
+        case link
+
+        fileprivate var text: String {
+            switch self {
+            case .version: ", new version"
+            case .damaged: ", replaced the damaged file"
+            case .other: ", replaced the file that was there"
+            case .link: ", replaced the symbolic link that was there"
+            }
+        }
     }
 }
 

@@ -35,7 +35,7 @@ final class GetReporter: Sendable {
         printsPaths =
             !json && !command.writesToOutput && (messages.printed == .path || !isQuiet && context.outputWidth == nil)
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
-        var state = ProgressState(stallTimeout: PaceOptions.limit(command.load.stallTimeout))
+        var state = ProgressState(stallTimeout: GetCommand.Pace.limit(command.load.stallTimeout))
         state.reportsEvents = json
         let isShown = json || !messages.noProgress && !isQuiet
         let isPlain = json || messages.progress == .lines || context.terminalSize() == nil
@@ -107,7 +107,8 @@ final class GetReporter: Sendable {
     }
 
     func report(
-        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64, replacing file: ReplacedFile? = nil
+        _ event: DownloadEvent, of request: DownloadRequest, _ number: Int64,
+        replacing file: GetCommand.ReplacedFile? = nil
     ) {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.

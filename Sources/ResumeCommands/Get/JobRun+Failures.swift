@@ -46,7 +46,7 @@ extension JobRun {
     }
 
     /// Records a failure that was reported.
-    func failed(with status: ExitStatus) { failures.withLock { $0.append(status) } }
+    func failed(with status: ExitStatus) { failures.withLock { $0.statuses.append(status) } }
 
     /// Records how a run of a job failed.
     func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {

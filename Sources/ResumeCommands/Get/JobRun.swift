@@ -10,25 +10,18 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    private let slots: Mutex<SlotState>
-    /// One element at most, after a change of the slots.
-    private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let slots: SlotState.Shared
     let command: GetCommand
     let downloader: Downloader
-    /// The options that each job needs, since reading them takes long.
-    private let (replacing, skipsExisting, maxTime): (DownloadRequest.Replacing, Bool, Duration?)
-    /// What another program has left, with which the only download begins.
-    private let from: String?
+    private let maxTime: Duration?
     private let rates: RateControl
     let programs: Programs
     /// The longest wait that a server may ask for.
     let patience: Duration
     /// What failed for now and is tried once more after all others, in which round.
     let postponed = Mutex(PostponedJobs())
-    /// How many files were not replaced.
-    private let refused = Atomic(0)
-    /// The statuses of failed downloads.
-    let failures = Mutex<[ExitStatus]>([])
+    /// The statuses of failed downloads, and how many files were not replaced.
+    let failures = Mutex<(statuses: [ExitStatus], kept: Int)>(([], 0))
     var store: DownloadStore { downloader.store }
 
     /// Makes a run without jobs.
@@ -51,13 +44,9 @@ final class JobRun: Sendable {
         self.reporter = reporter
         self.rates = rates
         self.programs = programs
-        let files = command.files
-        replacing = files.overwrite || files.output != nil ? .any : .own
-        skipsExisting = files.skipExisting
-        from = files.from
         maxTime = command.pace.maxTime?.duration
         let perHost = command.load.perHost.map { max($0 / command.pace.connections, 1) }
-        slots = Mutex(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
+        slots = SlotState.Shared(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
         patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
     }
 
@@ -75,6 +64,10 @@ final class JobRun: Sendable {
         feeding feed: @escaping @Sendable () async -> Void
     ) async throws {
         reporter.start()
+        // Reading them for each job takes long.
+        let files = command.files
+        let replacing: DownloadRequest.Replacing = files.overwrite || files.output != nil ? .any : .own
+        let skipsExisting = files.skipExisting
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { [self] in
                 await feed()
@@ -83,7 +76,7 @@ final class JobRun: Sendable {
             func start(_ step: JobRunner.Step) async {
                 guard case .run(let job) = step else { return await leave(step, request) }
                 // No more slots: the command was interrupted.
-                guard await untilSlots({ $0.admit(job.id) }) else { return }
+                guard await slots.wait(until: { $0.admit(job.id) }) else { return }
                 do {
                     var request = try await request(job)
                     rates.limit(&request, job.id)
@@ -93,38 +86,37 @@ final class JobRun: Sendable {
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }
                     request.onPause = { [self, id = job.id, url = request.url] isPaused in
-                        withSlots { isPaused ? $0.pause(id) : $0.goOn(id) }
+                        slots.with { isPaused ? $0.pause(id) : $0.goOn(id) }
                         if !isPaused { await enter(id, url) }
                     }
                     group.addTask { [request] in await self.run(request, of: job) }
                 } catch {
                     table.release(job.id)
                     fail(job, because: error)
-                    withSlots { $0.end(job.id) }
+                    slots.with { $0.end(job.id) }
                 }
             }
-            let limit = command.pace.maxTime?.duration
             var runner = JobRunner(table, choice, atATime: command.load.maxConcurrent)
             for await ids in self.feed.ranges { try await runner.take(ids, start) }
             if runner.isWaiting {
                 let text = "waiting for files that another process downloads"
                 reporter.note(text)
-                reporter.waits(for: Reason("another-process", text), of: nil, limit)
+                reporter.waits(for: Reason("another-process", text), of: nil, maxTime)
             }
-            try await runner.rest(for: limit, start)
-            while await untilSlots({ $0.isIdle }), let again = postponed.withLock({ $0.nextRound() }) {
+            try await runner.rest(for: maxTime, start)
+            while await slots.wait(until: { $0.isIdle }), let again = postponed.withLock({ $0.nextRound() }) {
                 for id in again { try await runner.take(id...id, start) }
-                try await runner.rest(for: limit, start)
+                try await runner.rest(for: maxTime, start)
             }
         }
-        var failures = failures.withLock { $0 }
+        let kept = failures.withLock(\.kept)
+        var failures = failures.withLock(\.statuses)
         // Downloads that were interrupted have said so, unless none had begun.
         if Task.isCancelled, !failures.contains(.interrupted) {
             failures.append(.interrupted)
             reporter.mention("resumectl: interrupted before a download began. Run the command again to continue.")
         }
         reporter.finish(failed: failures.count, isInterrupted: Task.isCancelled)
-        let kept = refused.load(ordering: .relaxed)
         if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
         if choice != .given, failures.contains(.refused) {
             reporter.note("\(Hint.run("forget", "NAME")) removes a download from the list, so resume leaves it out")
@@ -137,7 +129,7 @@ final class JobRun: Sendable {
         let id = job.id
         defer {
             table.release(id)
-            withSlots { $0.end(id) }
+            slots.with { $0.end(id) }
         }
         let isRunning = await enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
         guard isRunning else { return }
@@ -157,7 +149,7 @@ final class JobRun: Sendable {
         reporter.begin(request, id)
         let replaced = reporter.showsEvents ? command.replaced(by: request, of: job) : nil
         do {
-            if let path = from, !request.restarts, case .range? = try? await downloader.plan(for: request) {
+            if let path = request.adopts, !request.restarts, case .range? = try? await downloader.plan(for: request) {
                 reporter.note(
                     "\(path) is not used: the store has bytes of this download. To use it, add --restart.")
             }
@@ -186,7 +178,7 @@ final class JobRun: Sendable {
                 await record(CommandFailure(error), error, of: job)
                 return nil
             }
-            if (error as? StoreError)?.code == .destinationExists { refused.add(1, ordering: .relaxed) }
+            if (error as? StoreError)?.code == .destinationExists { failures.withLock { $0.kept += 1 } }
             let failure = await command.report(error, of: request, id, with: downloader, reporter)
             await record(failure, error, of: job)
             return failure.status
@@ -198,28 +190,6 @@ final class JobRun: Sendable {
 extension JobRun {
     /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
     private static let interval = Duration.milliseconds(50)
-
-    /// Changes the slots, and wakes the task that waits for a change.
-    func withSlots<Result>(_ body: (inout SlotState) -> Result) -> Result {
-        let (result, isNews) = slots.withLock { state in
-            let before = state.mayAdmit
-            let result = body(&state)
-            return (result, state.isIdle || state.mayAdmit && !before)
-        }
-        if isNews { change.yield() }
-        return result
-    }
-
-    /// Waits until the slots allow something; returns false if the task is cancelled.
-    ///
-    /// One task calls this.
-    func untilSlots(_ isReached: (inout SlotState) -> Bool) async -> Bool {
-        var iterator = changes.makeAsyncIterator()
-        while !slots.withLock({ isReached(&$0) }) {
-            guard await iterator.next() != nil else { return false }
-        }
-        return true
-    }
 
     /// Waits for the place of a job that was admitted or has waited.
     ///
@@ -236,7 +206,7 @@ extension JobRun {
             let mayBegin = downloader.origins.with(origin) {
                 $0.mayBegin(at: StoreClock.awake.now(), patience: patience)
             }
-            if withSlots({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
+            if slots.with({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
             if !mayBegin, !hasWaited { onWait() }
             hasWaited = hasWaited || !mayBegin
             try? await Task.sleep(for: Self.interval)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Which of the jobs that were taken run, as a value: a fixed number of them, and of each host.
 ///
 /// A job that waits gives its place to another one: for its origin, or with all bytes of a small file, which is committed
@@ -92,4 +94,37 @@ package struct SlotState: Sendable {
 
     /// Removes a job.
     package mutating func end(_ id: Int64) { set(id, nil) }
+}
+
+extension SlotState {
+    /// The slots of a run, and a task that waits for one.
+    final class Shared: Sendable {
+        private let state: Mutex<SlotState>
+        /// One element at most, after a change of the state.
+        private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+        init(_ state: SlotState) { self.state = Mutex(state) }
+
+        /// Changes the slots, and wakes the task that waits for a change.
+        func with<Result>(_ body: (inout SlotState) -> Result) -> Result {
+            let (result, isNews) = state.withLock { state in
+                let before = state.mayAdmit
+                let result = body(&state)
+                return (result, state.isIdle || state.mayAdmit && !before)
+            }
+            if isNews { change.yield() }
+            return result
+        }
+
+        /// Waits until the slots allow something; returns false if the task is cancelled.
+        ///
+        /// One task calls this.
+        func wait(until isReached: (inout SlotState) -> Bool) async -> Bool {
+            var iterator = changes.makeAsyncIterator()
+            while !state.withLock({ isReached(&$0) }) {
+                guard await iterator.next() != nil else { return false }
+            }
+            return true
+        }
+    }
 }

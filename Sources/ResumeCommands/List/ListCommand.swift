@@ -17,7 +17,7 @@ struct ListCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var conditions: EntryConditions
     @Flag("list/json") var json = false
-    @Option("format", transform: EntryFormat.argument) var format: EntryFormat?
+    @Option("format", transform: Format.argument) var format: Format?
     @Option("state") var state: State?
     @Option("sort") var sort: Order = .used
     @Flag("reverse") var reverse = false

@@ -15,7 +15,7 @@ final class ProgressDisplay: Sendable {
     private let shared: Mutex<Shared>
     /// Held while a frame is written, so that frames are written in order.
     private let frame = Mutex(TerminalFrame())
-    private let size: @Sendable () -> TerminalSize?
+    private let size: @Sendable () -> Terminal.Size?
     /// The longest time between lines without a terminal; nil if there is one.
     private let interval: Duration?
     private let write: @Sendable (String) -> Void
@@ -28,7 +28,7 @@ final class ProgressDisplay: Sendable {
     ///   - size: Returns the current size of the terminal.
     ///   - write: Writes to the terminal.
     init(
-        _ state: ProgressState, linesEvery interval: Duration?, size: @escaping @Sendable () -> TerminalSize?,
+        _ state: ProgressState, linesEvery interval: Duration?, size: @escaping @Sendable () -> Terminal.Size?,
         write: @escaping @Sendable (String) -> Void
     ) {
         shared = Mutex(Shared(state: state))

@@ -20,7 +20,7 @@ package struct CommandContext: Sendable {
         (try? Folder($0, followsLinks: true).ignoresCase) ?? false
     }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
-    package var terminalSize: @Sendable () -> TerminalSize? = { nil }
+    package var terminalSize: @Sendable () -> Terminal.Size? = { nil }
     /// The width of the terminal on standard output; nil if it is not a terminal.
     package var outputWidth: Int?
     /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.
@@ -109,11 +109,11 @@ package struct CommandContext: Sendable {
         return 0
     }
 
-    private static func size(of descriptor: Int32) -> TerminalSize? {
+    private static func size(of descriptor: Int32) -> Terminal.Size? {
         guard isatty(descriptor) == 1 else { return nil }
         var size = winsize()
         let isKnown = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
-        return isKnown ? TerminalSize(width: Int(size.ws_col), height: Int(size.ws_row)) : .standard
+        return isKnown ? Terminal.Size(width: Int(size.ws_col), height: Int(size.ws_row)) : .standard
     }
 
     /// Returns the path of the store: the option, `RESUMECTL_STORE`, or a folder in the user's cache folder.

@@ -36,7 +36,7 @@ package enum Signals {
     package static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
         signal(SIGPIPE, SIG_IGN)
         let received = Mutex<Int32?>(nil)
-        let course = Mutex(SignalCourse())
+        let course = Mutex(Course())
         let task = Task { await body() }
         let queue = DispatchQueue(label: "resumectl.signals")
         let sources = numbers.map { number in

@@ -45,43 +45,44 @@ struct ByteCount: Equatable, TypedValue {
         let tenths = min(Int64((value * 10).rounded()), 83_886_079)
         return "\(tenths / 10).\(tenths % 10) \(["B", "KiB", "MiB", "GiB", "TiB"][unit])"
     }
+
+    /// A number without a sign, with or without decimals.
+    struct DecimalNumber {
+        /// The number as it was typed.
+        let text: Substring
+        private let digits: Int128
+        /// The power of ten that the digits are to be divided by.
+        private let divisor: Int128
+
+        /// Parses ASCII digits, with at most 18 decimals after a point.
+        init?(_ text: Substring) {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+            let decimals = parts.dropFirst().first?.count ?? 0
+            guard parts.count <= 2, decimals <= 18, parts.allSatisfy(Self.areDigits),
+                let digits = Int128(parts.joined())
+            else { return nil }
+            self.text = text
+            self.digits = digits
+            divisor = (0..<decimals).reduce(1) { power, _ in power * 10 }
+        }
+
+        /// Whether it was typed with decimals.
+        var hasDecimals: Bool { divisor > 1 }
+
+        /// Returns the product, rounded down; nil if it is too large, or if the number has decimals and the factor is 1.
+        func multiplied(by factor: Int64) -> Int64? {
+            guard factor > 1 || !hasDecimals else { return nil }
+            let (product, overflow) = digits.multipliedReportingOverflow(by: Int128(factor))
+            return overflow ? nil : Int64(exactly: product / divisor)
+        }
+
+        private static func areDigits(_ text: Substring) -> Bool {
+            !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+    }
 }
 
 extension [(Int64, String)] {
     /// Returns the factor of a unit, from a table of factors and the units, separated by spaces.
     func factor(of unit: Substring) -> Int64? { first { $0.1.split(separator: " ").contains(unit) }?.0 }
-}
-
-/// A number without a sign, with or without decimals.
-struct DecimalNumber {
-    /// The number as it was typed.
-    let text: Substring
-    private let digits: Int128
-    /// The power of ten that the digits are to be divided by.
-    private let divisor: Int128
-
-    /// Parses ASCII digits, with at most 18 decimals after a point.
-    init?(_ text: Substring) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        let decimals = parts.dropFirst().first?.count ?? 0
-        guard parts.count <= 2, decimals <= 18, parts.allSatisfy(Self.areDigits), let digits = Int128(parts.joined())
-        else { return nil }
-        self.text = text
-        self.digits = digits
-        divisor = (0..<decimals).reduce(1) { power, _ in power * 10 }
-    }
-
-    /// Whether it was typed with decimals.
-    var hasDecimals: Bool { divisor > 1 }
-
-    /// Returns the product, rounded down; nil if it is too large, or if the number has decimals and the factor is 1.
-    func multiplied(by factor: Int64) -> Int64? {
-        guard factor > 1 || !hasDecimals else { return nil }
-        let (product, overflow) = digits.multipliedReportingOverflow(by: Int128(factor))
-        return overflow ? nil : Int64(exactly: product / divisor)
-    }
-
-    private static func areDigits(_ text: Substring) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    }
 }

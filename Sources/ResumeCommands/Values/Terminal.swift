@@ -1,20 +1,3 @@
-/// The size of a terminal in characters.
-package struct TerminalSize: Sendable, Hashable {
-    /// The number of columns.
-    package var width: Int
-    /// The number of rows.
-    package var height: Int
-
-    /// The size of a terminal that does not tell its size.
-    static let standard = TerminalSize(width: 80, height: 24)
-
-    /// Makes a size.
-    package init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
-    }
-}
-
 /// Text that has to fit a line of a terminal.
 package enum Terminal {
     /// Returns how many columns a text takes up; ideographs and emoji take up two each, combining marks none.
@@ -118,4 +101,21 @@ package enum Terminal {
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
         0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
     ]
+
+    /// The size of a terminal in characters.
+    package struct Size: Sendable, Hashable {
+        /// The number of columns.
+        package var width: Int
+        /// The number of rows.
+        package var height: Int
+
+        /// The size of a terminal that does not tell its size.
+        static let standard = Size(width: 80, height: 24)
+
+        /// Makes a size.
+        package init(width: Int, height: Int) {
+            self.width = width
+            self.height = height
+        }
+    }
 }

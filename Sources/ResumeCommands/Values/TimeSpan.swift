@@ -17,7 +17,8 @@ struct TimeSpan: Equatable, TypedValue {
         var last = Int64.max
         // Short waits are printed with a space before the unit.
         while let part = rest.prefixMatch(of: /([0-9.]+)\ ?([A-Za-z]+)/) {
-            guard let number = DecimalNumber(part.1), let factor = Self.factors.factor(of: part.2), factor < last,
+            guard let number = ByteCount.DecimalNumber(part.1), let factor = Self.factors.factor(of: part.2),
+                factor < last,
                 factor == 1000 || !number.hasDecimals, let milliseconds = number.multiplied(by: factor)
             else { return nil }
             last = factor
@@ -36,7 +37,7 @@ struct TimeSpan: Equatable, TypedValue {
     ///
     /// - Throws: `ValidationError` with the accepted forms.
     static func secondsArgument(_ text: String) throws -> TimeSpan {
-        let seconds = DecimalNumber(text[...])?.multiplied(by: 1000).map(TimeSpan.init(milliseconds:))
+        let seconds = ByteCount.DecimalNumber(text[...])?.multiplied(by: 1000).map(TimeSpan.init(milliseconds:))
         return try (seconds ?? TimeSpan(text)).orRefuse(acceptedSeconds)
     }
 

@@ -2,30 +2,6 @@ import ResumeFiles
 package import ResumeHTTP
 package import ResumeStore
 
-/// What is known of bytes that another program has received.
-package struct Adoption: Sendable, Hashable {
-    /// What proves that the server has the same bytes.
-    package enum Proof: Sendable, Hashable {
-        /// The whole file has the expected digest.
-        case digest
-        /// This number of samples was compared with the server's file, and all of them agree.
-        case samples(Int)
-        /// Nothing was compared yet, for this reason; the next download compares samples first.
-        case pending(Reason)
-        /// The server has another file; nothing was adopted.
-        case differs(Reason)
-    }
-
-    /// The program that has received them, as far as its file tells.
-    package var program: ForeignPartial.Program
-    /// The number of bytes in the store.
-    package var heldBytes: Int64
-    /// The length of the whole file; nil if it is not known.
-    package var totalBytes: Int64?
-    /// What proves them.
-    package var proof: Proof
-}
-
 extension Downloader {
     /// Copies the partial file of another program into the store, and compares samples of it with the server's file.
     ///
@@ -98,5 +74,29 @@ extension Downloader {
         let transfer = try await open(
             request, variant: variant, request.policy, to: destination, on: TransferQueue(of: store))
         return try await request.exchange(for: transfer, over: transport, body)
+    }
+
+    /// What is known of bytes that another program has received.
+    package struct Adoption: Sendable, Hashable {
+        /// What proves that the server has the same bytes.
+        package enum Proof: Sendable, Hashable {
+            /// The whole file has the expected digest.
+            case digest
+            /// This number of samples was compared with the server's file, and all of them agree.
+            case samples(Int)
+            /// Nothing was compared yet, for this reason; the next download compares samples first.
+            case pending(Reason)
+            /// The server has another file; nothing was adopted.
+            case differs(Reason)
+        }
+
+        /// The program that has received them, as far as its file tells.
+        package var program: ForeignPartial.Program
+        /// The number of bytes in the store.
+        package var heldBytes: Int64
+        /// The length of the whole file; nil if it is not known.
+        package var totalBytes: Int64?
+        /// What proves them.
+        package var proof: Proof
     }
 }

@@ -2,14 +2,6 @@ package import HTTPTypes
 import ResumeStore
 import Synchronization
 
-/// Bytes of a body as a client receives them.
-package protocol BodyPart: Sendable {
-    /// The memory that the part uses, in bytes.
-    var cost: Int { get }
-    /// Calls a closure with the bytes.
-    func read(_ body: (RawSpan) throws -> Bool) throws -> Bool
-}
-
 /// Passes a response from the client that receives it to the one reader of its body.
 ///
 /// The client adds a head, parts and an end. ``drain()`` calls the reader on the thread that calls it; parts wait here
@@ -111,7 +103,7 @@ package final class BodyMailbox: Sendable {
     /// Adds a part, which must not be empty, and passes on what waits.
     ///
     /// - Returns: Whether there is room for more; otherwise, use ``whenRoom(_:)``.
-    package func add(_ part: any BodyPart) -> Bool {
+    package func add(_ part: any Part) -> Bool {
         state.withLock { state in
             if state.end == nil { state.parts.append(part) }
         }
@@ -125,7 +117,7 @@ package final class BodyMailbox: Sendable {
     ///   - extend: Adds them to a part; returns whether it had room.
     ///   - make: Makes a new part of them.
     /// - Returns: Whether there is room for more.
-    package func append(extending extend: (any BodyPart) -> Bool, making make: () -> any BodyPart) -> Bool {
+    package func append(extending extend: (any Part) -> Bool, making make: () -> any Part) -> Bool {
         state.withLock { state in
             guard state.end == nil else { return true }
             if let last = state.parts.last(beyondFirst: state.isReading), extend(last) { return true }
@@ -165,7 +157,7 @@ package final class BodyMailbox: Sendable {
     // MARK: From one to the other
 
     private enum Step {
-        case pass(any BodyPart, from: Int, Reader)
+        case pass(any Part, from: Int, Reader)
         case resume(Waiter, Result<Bool, any Error>)
         case tellRoom(@Sendable () -> Void)
         case nothing
@@ -198,7 +190,7 @@ package final class BodyMailbox: Sendable {
         return .resume(waiter, error.map { .failure($0) } ?? .success(false))
     }
 
-    private func pass(_ part: any BodyPart, from passed: Int, to reader: Reader) {
+    private func pass(_ part: any Part, from passed: Int, to reader: Reader) {
         var end = passed
         var isWhole = true
         let mayGoOn = Result {
@@ -218,37 +210,45 @@ package final class BodyMailbox: Sendable {
         // If the reader stopped, or was paused, there is more to read.
         waiter?.resume(with: mayGoOn.map { _ in true })
     }
-}
 
-/// Parts of a body, first in, first out.
-private struct PartQueue {
-    private var incoming: [any BodyPart] = []
-    /// The next ones, last first.
-    private var outgoing: [any BodyPart] = []
-    /// The memory of all of them, in bytes.
-    private(set) var cost = 0
-    /// How many bytes of the first one were passed on.
-    private(set) var passed = 0
-
-    var isEmpty: Bool { incoming.isEmpty && outgoing.isEmpty }
-
-    var first: (any BodyPart)? { outgoing.last ?? incoming.first }
-
-    /// The last one; nil if it is the first one too, and only a later one will do.
-    func last(beyondFirst: Bool) -> (any BodyPart)? {
-        beyondFirst && outgoing.count + incoming.count < 2 ? nil : incoming.last ?? outgoing.first
+    /// Bytes of a body as a client receives them.
+    package protocol Part: Sendable {
+        /// The memory that the part uses, in bytes.
+        var cost: Int { get }
+        /// Calls a closure with the bytes.
+        func read(_ body: (RawSpan) throws -> Bool) throws -> Bool
     }
 
-    mutating func append(_ part: any BodyPart) {
-        incoming.append(part)
-        cost += part.cost
-    }
+    /// Parts of a body, first in, first out.
+    private struct PartQueue {
+        private var incoming: [any BodyMailbox.Part] = []
+        /// The next ones, last first.
+        private var outgoing: [any BodyMailbox.Part] = []
+        /// The memory of all of them, in bytes.
+        private(set) var cost = 0
+        /// How many bytes of the first one were passed on.
+        private(set) var passed = 0
 
-    /// Records how much of the first part was passed on; ignored if all parts have been dropped.
-    mutating func advance(to passed: Int, isWhole: Bool) {
-        self.passed = isWhole || isEmpty ? 0 : passed
-        guard isWhole else { return }
-        if outgoing.isEmpty { (outgoing, incoming) = (incoming.reversed(), []) }
-        cost -= outgoing.popLast()?.cost ?? 0
+        var isEmpty: Bool { incoming.isEmpty && outgoing.isEmpty }
+
+        var first: (any BodyMailbox.Part)? { outgoing.last ?? incoming.first }
+
+        /// The last one; nil if it is the first one too, and only a later one will do.
+        func last(beyondFirst: Bool) -> (any BodyMailbox.Part)? {
+            beyondFirst && outgoing.count + incoming.count < 2 ? nil : incoming.last ?? outgoing.first
+        }
+
+        mutating func append(_ part: any BodyMailbox.Part) {
+            incoming.append(part)
+            cost += part.cost
+        }
+
+        /// Records how much of the first part was passed on; ignored if all parts have been dropped.
+        mutating func advance(to passed: Int, isWhole: Bool) {
+            self.passed = isWhole || isEmpty ? 0 : passed
+            guard isWhole else { return }
+            if outgoing.isEmpty { (outgoing, incoming) = (incoming.reversed(), []) }
+            cost -= outgoing.popLast()?.cost ?? 0
+        }
     }
 }

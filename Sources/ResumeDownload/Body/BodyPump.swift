@@ -32,13 +32,13 @@ struct BodyPump: Sendable {
 
     /// Reads the body to its end.
     func run(into segment: PartStream, isCloseDelimited: Bool = false) async -> Outcome {
-        let flow = BodyFlow(of: self, into: segment)
+        let flow = Flow(of: self, into: segment)
         return await flow.monitor.watching(body) {
             await move(flow, into: segment, isCloseDelimited: isCloseDelimited)
         }
     }
 
-    private func move(_ flow: BodyFlow, into segment: PartStream, isCloseDelimited: Bool) async -> Outcome {
+    private func move(_ flow: Flow, into segment: PartStream, isCloseDelimited: Bool) async -> Outcome {
         var outcome = Outcome()
         var wanted: Int64?
         var borderWatch: Task<Void, any Error>?
@@ -76,76 +76,76 @@ struct BodyPump: Sendable {
         outcome.bytes = flow.received
         return outcome
     }
-}
 
-/// Counts the streams of a download, and those that only wait for bytes to compare with the next segment.
-final class StreamCount: Sendable {
-    private let running = Atomic(1)
-    private let atBorder = Atomic(0)
-    /// How long to wait for those bytes.
-    ///
-    /// They are usually on their way, but a server that limits the rate may not send again for seconds.
-    private static let pause: Duration = .milliseconds(20)
+    /// Counts the streams of a download, and those that only wait for bytes to compare with the next segment.
+    final class StreamCount: Sendable {
+        private let running = Atomic(1)
+        private let atBorder = Atomic(0)
+        /// How long to wait for those bytes.
+        ///
+        /// They are usually on their way, but a server that limits the rate may not send again for seconds.
+        private static let pause: Duration = .milliseconds(20)
 
-    /// Sets the number of streams.
-    func update(_ count: Int) { running.store(count, ordering: .relaxed) }
+        /// Sets the number of streams.
+        func update(_ count: Int) { running.store(count, ordering: .relaxed) }
 
-    /// Records that a stream has all of its bytes.
-    ///
-    /// Its body is cancelled once all other streams have theirs too, even if the border was not compared.
-    func reachedBorder(_ body: any ResponseBody) -> Task<Void, any Error> {
-        atBorder.add(1, ordering: .relaxed)
-        return Task {
-            repeat {
-                try await Task.sleep(for: Self.pause)
-            } while atBorder.load(ordering: .relaxed) < running.load(ordering: .relaxed)
-            body.cancel()
+        /// Records that a stream has all of its bytes.
+        ///
+        /// Its body is cancelled once all other streams have theirs too, even if the border was not compared.
+        func reachedBorder(_ body: any ResponseBody) -> Task<Void, any Error> {
+            atBorder.add(1, ordering: .relaxed)
+            return Task {
+                repeat {
+                    try await Task.sleep(for: Self.pause)
+                } while atBorder.load(ordering: .relaxed) < running.load(ordering: .relaxed)
+                body.cancel()
+            }
+        }
+
+        /// Records that such a stream has ended.
+        func left(_ watch: Task<Void, any Error>) {
+            watch.cancel()
+            atBorder.subtract(1, ordering: .relaxed)
         }
     }
 
-    /// Records that such a stream has ended.
-    func left(_ watch: Task<Void, any Error>) {
-        watch.cancel()
-        atBorder.subtract(1, ordering: .relaxed)
-    }
-}
+    /// Handles each part of a body on the thread that receives it.
+    private final class Flow: Sendable {
+        let monitor: StallMonitor
+        private let pump: BodyPump
+        private let segment: PartStream
+        /// The hash of the body; nil if no digest was announced.
+        private let hash: Mutex<RunningHash?>
+        let pace: RatePace
 
-/// Handles each part of a body on the thread that receives it.
-private final class BodyFlow: Sendable {
-    let monitor: StallMonitor
-    private let pump: BodyPump
-    private let segment: PartStream
-    /// The hash of the body; nil if no digest was announced.
-    private let hash: Mutex<RunningHash?>
-    let pace: RatePace
-
-    init(of pump: BodyPump, into segment: PartStream) {
-        self.pump = pump
-        self.segment = segment
-        hash = Mutex(pump.contentDigest.map { RunningHash($0.algorithm) })
-        pace = RatePace(pump.request.rateLimiters)
-        monitor = StallMonitor(for: pump.request)
-    }
-
-    /// The number of bytes received over the network.
-    var received: Int64 { monitor.received }
-
-    func take(_ bytes: RawSpan) throws -> Bool {
-        // Before it is written, since a reader may get it at once.
-        if let limit = pump.request.maximumLength, let end = segment.end(after: bytes.byteCount), end > limit {
-            throw DownloadError(.tooLarge, .tooLarge(receiving: end, limit: limit))
+        init(of pump: BodyPump, into segment: PartStream) {
+            self.pump = pump
+            self.segment = segment
+            hash = Mutex(pump.contentDigest.map { RunningHash($0.algorithm) })
+            pace = RatePace(pump.request.rateLimiters)
+            monitor = StallMonitor(for: pump.request)
         }
-        let mayGoOn = try segment.append(bytes)
-        pump.digest?.advance(to: segment.held)
-        try pump.compare?(segment.held)
-        if pump.contentDigest != nil {
-            hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } }
-        }
-        return pace.allowsMore(after: bytes.byteCount) && mayGoOn
-    }
 
-    /// Whether the body matches the announced digest.
-    var matchesContentDigest: Bool {
-        hash.withLock { $0?.digest } == pump.contentDigest
+        /// The number of bytes received over the network.
+        var received: Int64 { monitor.received }
+
+        func take(_ bytes: RawSpan) throws -> Bool {
+            // Before it is written, since a reader may get it at once.
+            if let limit = pump.request.maximumLength, let end = segment.end(after: bytes.byteCount), end > limit {
+                throw DownloadError(.tooLarge, .tooLarge(receiving: end, limit: limit))
+            }
+            let mayGoOn = try segment.append(bytes)
+            pump.digest?.advance(to: segment.held)
+            try pump.compare?(segment.held)
+            if pump.contentDigest != nil {
+                hash.withLock { hash in unsafe bytes.withUnsafeBytes { unsafe hash?.update($0) } }
+            }
+            return pace.allowsMore(after: bytes.byteCount) && mayGoOn
+        }
+
+        /// Whether the body matches the announced digest.
+        var matchesContentDigest: Bool {
+            hash.withLock { $0?.digest } == pump.contentDigest
+        }
     }
 }

@@ -1,64 +1,14 @@
 import Synchronization
 
-/// The schedule of a rate limit: computes how many bytes may have been received by when, without a clock.
-///
-/// Each receiver of bytes gets a ticket, the sum of all bytes taken so far, and may receive more once that many bytes
-/// are granted. So receivers that share a limit take turns in order, and the rate may change at any time.
-package struct RateSchedule: Sendable {
-    package typealias Instant = ContinuousClock.Instant
-
-    /// The time whose bytes may be received at once after a pause, in seconds.
-    private static let allowance = 0.1
-
-    private var rate: Double
-    var isLimiting: Bool { rate > 0 }
-    private var taken = 0.0
-    private var granted = 0.0
-    private var time: Instant
-
-    /// Makes a schedule with a rate in bytes per second; 0 or less is no limit.
-    package init(rate: Int64, now: Instant) {
-        self.rate = Double(max(rate, 0))
-        time = now
-    }
-
-    package mutating func setRate(_ rate: Int64, now: Instant) {
-        advance(to: now)
-        self.rate = Double(max(rate, 0))
-    }
-
-    /// Records received bytes.
-    ///
-    /// - Returns: The ticket for them.
-    package mutating func take(_ count: Int64, now: Instant) -> Double {
-        advance(to: now)
-        taken += Double(count)
-        return taken
-    }
-
-    /// Returns how long the holder of a ticket must wait; nil if it need not.
-    package mutating func delay(of ticket: Double, now: Instant) -> Duration? {
-        advance(to: now)
-        guard rate > 0, ticket > granted else { return nil }
-        return .seconds(min((ticket - granted) / rate, 86_400))
-    }
-
-    private mutating func advance(to now: Instant) {
-        let seconds = max((now - time) / .seconds(1), 0)
-        time = max(time, now)
-        granted = rate > 0 ? min(granted + rate * seconds, taken + rate * Self.allowance) : taken
-    }
-}
-
 /// A rate limit for one download, or shared by several.
 package final class RateLimiter: Sendable {
-    private let schedule: Mutex<RateSchedule>
+    private let schedule: Mutex<Schedule>
 
     /// Makes a limit.
     ///
     /// - Parameter rate: In bytes per second; nil, 0 or less is no limit.
     package init(bytesPerSecond rate: Int64?) {
-        schedule = Mutex(RateSchedule(rate: rate ?? 0, now: .now))
+        schedule = Mutex(Schedule(rate: rate ?? 0, now: .now))
     }
 
     /// Changes the limit; waiting receivers notice within a moment.
@@ -83,6 +33,56 @@ package final class RateLimiter: Sendable {
 
     fileprivate func delay(of ticket: Double) -> Duration? {
         schedule.withLock { $0.delay(of: ticket, now: .now) }
+    }
+
+    /// The schedule of a rate limit: computes how many bytes may have been received by when, without a clock.
+    ///
+    /// Each receiver of bytes gets a ticket, the sum of all bytes taken so far, and may receive more once that many bytes
+    /// are granted. So receivers that share a limit take turns in order, and the rate may change at any time.
+    package struct Schedule: Sendable {
+        package typealias Instant = ContinuousClock.Instant
+
+        /// The time whose bytes may be received at once after a pause, in seconds.
+        private static let allowance = 0.1
+
+        private var rate: Double
+        var isLimiting: Bool { rate > 0 }
+        private var taken = 0.0
+        private var granted = 0.0
+        private var time: Instant
+
+        /// Makes a schedule with a rate in bytes per second; 0 or less is no limit.
+        package init(rate: Int64, now: Instant) {
+            self.rate = Double(max(rate, 0))
+            time = now
+        }
+
+        package mutating func setRate(_ rate: Int64, now: Instant) {
+            advance(to: now)
+            self.rate = Double(max(rate, 0))
+        }
+
+        /// Records received bytes.
+        ///
+        /// - Returns: The ticket for them.
+        package mutating func take(_ count: Int64, now: Instant) -> Double {
+            advance(to: now)
+            taken += Double(count)
+            return taken
+        }
+
+        /// Returns how long the holder of a ticket must wait; nil if it need not.
+        package mutating func delay(of ticket: Double, now: Instant) -> Duration? {
+            advance(to: now)
+            guard rate > 0, ticket > granted else { return nil }
+            return .seconds(min((ticket - granted) / rate, 86_400))
+        }
+
+        private mutating func advance(to now: Instant) {
+            let seconds = max((now - time) / .seconds(1), 0)
+            time = max(time, now)
+            granted = rate > 0 ? min(granted + rate * seconds, taken + rate * Self.allowance) : taken
+        }
     }
 }
 

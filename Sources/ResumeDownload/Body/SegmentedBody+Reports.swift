@@ -13,10 +13,10 @@ extension SegmentedBody {
             if !isStopping, !Task.isCancelled { waitForTick() }
         case .ended(let id, let ended):
             outcome.bytes += ended.bytes
-            guard let (segment, _, start) = running.removeValue(forKey: id) else { return }
+            guard let (segment, _, start, isClosed) = running.removeValue(forKey: id) else { return }
             if id == 0 { outcome.first = ended.ending }
             if let error = ended.failure {
-                bodyFailed(with: error, received: segment.recorded - start, as: id)
+                bodyFailed(with: error, received: segment.recorded - start, isClosed)
             } else if segment.held == start, start < segment.end {
                 // The response had no body, and the next one may not have one either, so this counts as a failure.
                 failed(because: .endedEarly, received: 0)
@@ -88,11 +88,11 @@ extension SegmentedBody {
     }
 
     /// Handles a body that ended early.
-    private mutating func bodyFailed(with error: any Error, received: Int64, as id: Int) {
+    private mutating func bodyFailed(with error: any Error, received: Int64, _ isClosed: Bool) {
         let isFinal = (error as? StoreError).map { $0.code != .surplusBytes }
         if isFinal ?? (!isStopping && (error is DownloadError || error is CancellationError)) {
             fail(with: error)
-        } else if !closed.contains(id) {
+        } else if !isClosed {
             failed(because: Reason(for: error), received: received)
         }
     }

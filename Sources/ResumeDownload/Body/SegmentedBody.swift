@@ -11,12 +11,10 @@ struct SegmentedBody {
     let terms: Terms
     var outcome: Outcome
     var plan: SegmentPlan
-    /// The bodies that are being received, with the offset at which each began.
-    var running: [Int: (segment: PartStream, body: any ResponseBody, start: Int64)] = [:]
+    /// The bodies that are being received, with the offset at which each began, and whether the plan closed it.
+    var running: [Int: (segment: PartStream, body: any ResponseBody, start: Int64, isClosed: Bool)] = [:]
     /// The requests without a response, and the stream whose range each of them splits.
     var asked: [Int: (range: Range<Int64>, splitting: Int?)] = [:]
-    /// The streams that were closed by the plan.
-    var closed: Set<Int> = []
     private var lastID = 0
     /// How many responses in a row were of no use because other streams had already fetched their range.
     var tooLate = 0
@@ -24,7 +22,7 @@ struct SegmentedBody {
     private var starts: [@Sendable () async -> Report] = []
     var isStopping = false
     private let started: ContinuousClock.Instant
-    private let streams = StreamCount()
+    private let streams = BodyPump.StreamCount()
 
     private static let interval: Duration = .milliseconds(250)
 
@@ -126,7 +124,7 @@ struct SegmentedBody {
     mutating func begin(_ pump: BodyPump, into segment: PartStream, as id: Int) {
         var pump = pump
         pump.streams = streams
-        running[id] = (segment, pump.body, segment.held)
+        running[id] = (segment, pump.body, segment.held, false)
         starts.append { [pump, transfer] in
             let ended = await pump.run(into: segment)
             // A failure here recurs when all streams have ended, and is reported then. While another process locks
@@ -162,7 +160,7 @@ struct SegmentedBody {
         for action in actions {
             switch action {
             case .close(let id):
-                closed.insert(id)
+                running[id]?.isClosed = true
                 running[id]?.body.cancel(
                     with: TransportError(.stalled, "closed because it was slower than the other connections"))
             case .open(let range, let splitting):

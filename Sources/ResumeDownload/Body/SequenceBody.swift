@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The sequence is read by a task of the body's own, one part at a time and only while the engine has room for it.
 final class SequenceBody<Parts: AsyncSequence & Sendable>: ResponseBody where Parts.Element: Sequence<UInt8> {
-    private struct Part: BodyPart {
+    private struct Part: BodyMailbox.Part {
         let bytes: [UInt8]
 
         var cost: Int { bytes.count }

@@ -26,9 +26,7 @@ public enum DownloadEvent: Sendable, Hashable {
     case retrying(reason: Reason, after: Duration)
     /// The file was delivered.
     case finished(DownloadResult)
-}
 
-extension DownloadEvent {
     /// Receives the events of a download.
     package typealias Listener = @Sendable (DownloadEvent) -> Void
 

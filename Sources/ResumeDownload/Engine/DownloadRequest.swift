@@ -220,9 +220,7 @@ public struct DownloadRequest: Sendable {
         key = resumeData.key ?? resumeData.url.redacted
         selection = resumeData.selection
     }
-}
 
-extension DownloadRequest {
     /// Whether it asks for a whole file of which nothing is known, at any rate.
     var mayBeSmall: Bool {
         selection == nil && adopts == nil && !restarts && resumeData == nil && !usesServerFilename

@@ -214,11 +214,11 @@ public struct Downloader: Sendable {
         _ request: DownloadRequest, variant: Int? = nil, _ policy: ResumePolicy, to destination: Destination?,
         _ key: FreeKey? = nil, waits: Bool = false, on queue: TransferQueue
     ) async throws -> Transfer {
-        var caller = Caller(
+        let caller = Caller(
             url: request.url, headerFields: request.identityFields, policy: policy, destination: destination)
-        caller.variant = variant
         return try await store.open(
-            caller, key: request.key, selection: request.selection, holding: key, waits: waits, on: queue)
+            caller, key: request.key, selection: request.selection, variant: variant, holding: key, waits: waits,
+            on: queue)
     }
 
     /// Records the received bytes and why the download stopped.

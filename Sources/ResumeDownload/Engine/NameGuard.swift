@@ -171,7 +171,7 @@ extension DownloadRun {
     /// - Returns: Why a foreign file is not replaced, whatever they show.
     func samples(
         of file: Destination, _ size: Int64, _ representation: Representation
-    ) async throws -> NameRefusal {
+    ) async throws -> NameDecision.Refusal {
         let seed = request.sampleSeed ?? UInt64.random(in: .min ... .max)
         var run = self
         var course = SampleCourse(

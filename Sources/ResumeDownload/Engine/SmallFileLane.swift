@@ -130,35 +130,35 @@ struct SmallDownload {
         }
         return hasMore == false && file.isWhole
     }
-}
 
-/// A body whose first bytes were received into a small file.
-private final class BegunBody: ResponseBody {
-    private let rest: any ResponseBody
-    /// The file, and the offset of the next byte of it, until all of it was passed on.
-    private let begun: Mutex<(file: SmallFile?, position: Int64)>
+    /// A body whose first bytes were received into a small file.
+    private final class BegunBody: ResponseBody {
+        private let rest: any ResponseBody
+        /// The file, and the offset of the next byte of it, until all of it was passed on.
+        private let begun: Mutex<(file: SmallFile?, position: Int64)>
 
-    init(_ file: SmallFile, before rest: any ResponseBody) {
-        self.rest = rest
-        begun = Mutex((file, 0))
-    }
-
-    func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
-        // Also after a cancellation: what has arrived is kept.
-        if case (let file?, let start) = begun.withLock({ $0 }) {
-            let (_, goesOn) = try file.read(from: start) { bytes in
-                begun.withLock { $0.position += Int64(bytes.byteCount) }
-                return try reader(bytes)
-            }
-            guard goesOn else { return true }
-            begun.withLock { $0.file = nil }
+        init(_ file: SmallFile, before rest: any ResponseBody) {
+            self.rest = rest
+            begun = Mutex((file, 0))
         }
-        return try await rest.read(reader)
+
+        func read(_ reader: @escaping @Sendable (RawSpan) throws -> Bool) async throws -> Bool {
+            // Also after a cancellation: what has arrived is kept.
+            if case (let file?, let start) = begun.withLock({ $0 }) {
+                let (_, goesOn) = try file.read(from: start) { bytes in
+                    begun.withLock { $0.position += Int64(bytes.byteCount) }
+                    return try reader(bytes)
+                }
+                guard goesOn else { return true }
+                begun.withLock { $0.file = nil }
+            }
+            return try await rest.read(reader)
+        }
+
+        func pause() { rest.pause() }
+
+        func cancel(with error: any Error) { rest.cancel(with: error) }
     }
-
-    func pause() { rest.pause() }
-
-    func cancel(with error: any Error) { rest.cancel(with: error) }
 }
 
 extension Downloader {

@@ -36,7 +36,7 @@ struct TracedTransport: Transport {
             let status = response.head.status.code
             span.attributes["http.response.status_code"] = status
             if status >= 400 { span.fail(because: "\(status)") }
-            response.body = TracedBody(response.body, span)
+            response.body = Body(response.body, span)
             return response
         } catch {
             span.fail(with: error)
@@ -44,51 +44,51 @@ struct TracedTransport: Transport {
             throw error
         }
     }
-}
 
-/// A body that ends the span of its request when it ends.
-private final class TracedBody: ResponseBody {
-    private let body: any ResponseBody
-    private let span: any Span
-    private let hasEnded = Atomic(false)
+    /// A body that ends the span of its request when it ends.
+    private final class Body: ResponseBody {
+        private let body: any ResponseBody
+        private let span: any Span
+        private let hasEnded = Atomic(false)
 
-    init(_ body: any ResponseBody, _ span: any Span) {
-        self.body = body
-        self.span = span
-    }
+        init(_ body: any ResponseBody, _ span: any Span) {
+            self.body = body
+            self.span = span
+        }
 
-    deinit { end(with: nil) }
+        deinit { end(with: nil) }
 
-    func read(_ reader: @escaping BodyMailbox.Reader) async throws -> Bool {
-        do {
-            let hasMore = try await body.read(reader)
-            if !hasMore { end(with: nil) }
-            return hasMore
-        } catch {
+        func read(_ reader: @escaping BodyMailbox.Reader) async throws -> Bool {
+            do {
+                let hasMore = try await body.read(reader)
+                if !hasMore { end(with: nil) }
+                return hasMore
+            } catch {
+                end(with: error)
+                throw error
+            }
+        }
+
+        func pause() { body.pause() }
+
+        func cancel(with error: any Error) {
+            body.cancel(with: error)
             end(with: error)
-            throw error
+        }
+
+        private func end(with error: (any Error)?) {
+            guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+            // The engine itself cancels bodies that are not or no longer needed, which is not a failure.
+            if let error, !(error is CancellationError) { span.fail(with: error) }
+            span.end()
         }
     }
 
-    func pause() { body.pause() }
-
-    func cancel(with error: any Error) {
-        body.cancel(with: error)
-        end(with: error)
-    }
-
-    private func end(with error: (any Error)?) {
-        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-        // The engine itself cancels bodies that are not or no longer needed, which is not a failure.
-        if let error, !(error is CancellationError) { span.fail(with: error) }
-        span.end()
-    }
-}
-
-/// Adds the trace context to the fields of a request.
-private struct FieldInjector: Injector {
-    func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
-        if let name = HTTPField.Name(key) { fields[name] = value }
+    /// Adds the trace context to the fields of a request.
+    private struct FieldInjector: Injector {
+        func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
+            if let name = HTTPField.Name(key) { fields[name] = value }
+        }
     }
 }
 

@@ -53,9 +53,9 @@ extension DownloadQueue {
         let key = download.downloadKey.rawValue
         let isKnown = stepIfKnown { $0.cancel(key, cancellation) }
         // Set even if the run is already being paused.
-        if isKnown { state.items[key]?.begun?.request.interruption?.set(interruption(of: key)) }
+        if isKnown { state.items[key]?.work?.request.interruption?.set(interruption(of: key)) }
         if isKnown, state.items[key]?.wish == .dropping {
-            await withCheckedContinuation { drops[key, default: []].append($0) }
+            await withCheckedContinuation { state.items[key]?.drops.append($0) }
         }
         return isKnown
     }
@@ -102,7 +102,7 @@ extension DownloadQueue {
         let inLine = (state.running + state.waiting).compactMap { state.items[$0] }
         let known = Set(inLine.map(\.key))
         let rest = state.items.values.filter { !known.contains($0.key) }.sorted {
-            ($0.wish.rawValue, $1.rank) < ($1.wish.rawValue, $0.rank)
+            ($0.wish.rawValue, $1.place.rank) < ($1.wish.rawValue, $0.place.rank)
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
         return Report(
@@ -115,27 +115,26 @@ extension DownloadQueue {
         // A write of rows may be waiting for another process. Then the report uses the previous values.
         for _ in 0..<25 where isSettling { try? await Task.sleep(for: .milliseconds(10)) }
         guard !isReleased, !isSettling, let found = try? await table.evictedBytes() else { return }
-        evicted = found
+        for key in state.items.keys { state.items[key]?.evictedBytes = found[key] ?? 0 }
     }
 
     private func reported(_ item: QueueState.Item) -> Report.Item {
         var progress = item.listeners.progress
-        let evicted = item.run == nil ? self.evicted[item.key] ?? 0 : 0
+        let evicted = item.run == nil ? item.evictedBytes : 0
         if evicted > 0 { progress.receivedBytes = 0 }
         return Report.Item(
             key: item.key, url: item.url, destinations: item.deliveries.map(\.destination),
             state: item.isRunning ? .downloading : item.wish, receivedBytes: progress.receivedBytes,
-            evictedBytes: evicted,
-            totalBytes: progress.totalBytes, priority: item.priority, isExclusive: item.isExclusive,
-            callers: item.callers.count, failure: item.failure ?? item.lastFailure)
+            evictedBytes: evicted, totalBytes: progress.totalBytes, priority: item.place.priority,
+            isExclusive: state.forced == item.key, callers: item.callers.count,
+            failure: item.failure ?? item.lastFailure)
     }
 
     /// Waits until nothing runs and nothing waits for its turn; paused downloads do not count.
     ///
     /// Returns early if its task is cancelled.
     public func waitUntilIdle() async {
-        lastIdle += 1
-        let number = lastIdle
+        let number = state.newNumber()
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         idle[number] = end
         settle()

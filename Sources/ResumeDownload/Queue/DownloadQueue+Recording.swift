@@ -4,7 +4,7 @@ import ResumeStore
 /// Keeping the rows in the store up to date with the state.
 extension DownloadQueue {
     var hasWork: Bool {
-        state.hasChanges || !starts.isEmpty || !recording.isEmpty
+        state.hasChanges || !recording.isEmpty
     }
 
     /// Records changes and starts runs, unless that is already in progress.
@@ -20,12 +20,11 @@ extension DownloadQueue {
     }
 
     private func settleOnce() async {
-        let starts = starts
+        let unstarted = state.running.filter { state.items[$0]?.work == nil }
         let recording = recording
-        self.starts = []
         self.recording = []
         let failure = await record()
-        for start in starts { launch(start.key, start.run) }
+        for key in unstarted { launch(key) }
         for continuation in recording {
             if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
         }
@@ -89,8 +88,8 @@ extension DownloadQueue {
                 url: delivery.request?.url.redacted ?? delivery.row?.url ?? item.url,
                 destination: delivery.destination,
                 state: delivery.failure != nil ? .failed : isPaused ? .paused : item.isRunning ? .running : .waiting,
-                priority: Int64(item.priority.rawValue), isExclusive: item.isExclusive, position: item.rank,
-                terms: delivery.row?.terms, failure: delivery.failure)
+                priority: Int64(item.place.priority.rawValue), isExclusive: state.forced == key,
+                position: item.place.rank, terms: delivery.row?.terms, failure: delivery.failure)
             if var request = delivery.request {
                 // If the process dies during a requested restart, the restart is not repeated.
                 if item.isRunning { request.restarts = false }

@@ -27,7 +27,7 @@ extension DownloadQueue {
             // Also one without a caller decides whom the present run answers.
             state.items[key]?.listeners.answersFirst(isOutdated(key))
             // The download already runs, so the delivered file must stay for the new destination.
-            if state.items[key]?.task != nil { announceLater(for: key) }
+            if state.items[key]?.work != nil { announceLater(for: key) }
         }
     }
 }

@@ -14,10 +14,12 @@ extension DownloadQueue {
     ) {
         for action in body(&state) {
             switch action {
-            case .start(let key, let run): starts.append((key, run))
+            // Begins once its row is recorded.
+            case .start: break
             case .stop(let key):
-                state.items[key]?.begun?.request.interruption?.set(interruption(of: key))
-                state.items[key]?.task?.cancel()
+                let work = state.items[key]?.work
+                work?.request.interruption?.set(interruption(of: key))
+                work?.task.cancel()
             case .drop(let key): Task { await drop(key) }
             case .answer(let callers, let answer):
                 let result: DownloadOutcome =
@@ -31,7 +33,7 @@ extension DownloadQueue {
             }
         }
         for item in state.running.compactMap({ state.items[$0] }) {
-            item.begun?.request.rateLimiters.last?.setRate(item.rateLimit)
+            item.work?.request.rateLimiters.last?.setRate(item.rateLimit)
         }
         settle()
     }
@@ -52,9 +54,9 @@ extension DownloadQueue {
     }
 
     /// Starts a run unless it has been stopped since.
-    func launch(_ key: String, _ run: QueueState.Run) {
-        guard state.isActive(key, run: run.number), let item = state.items[key],
-            let delivery = item[run.delivery], var request = delivery.request
+    func launch(_ key: String) {
+        guard let item = state.items[key], let run = item.run else { return }
+        guard !run.isStopping, let delivery = item[run.delivery], var request = delivery.request
         else {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
@@ -70,11 +72,10 @@ extension DownloadQueue {
         }
         request.interruption = Interruption()
         state.items[key]?.lastFailure = nil
-        state.items[key]?.begun = (request, delivery.version)
         item.listeners.begin(for: run.callers)
         let listeners = item.listeners
         // Runs outside of the actor so as not to block it.
-        state.items[key]?.task = Task.detached { [request] in
+        let task = Task.detached { [request] in
             await self.announceWaiting(for: key)
             await self.downloader.waitsForOrigin(of: request)
             var request = request
@@ -86,6 +87,7 @@ extension DownloadQueue {
             self.configuration.onFinish?(key, outcome)
             await self.told()
         }
+        state.items[key]?.work = (task, request, delivery.version)
     }
 
     /// Records that a run waits, or that it goes on; returns false if there is no place for that.
@@ -96,7 +98,7 @@ extension DownloadQueue {
     /// Returns and clears the number of bytes that the collector removed of a download that is about to run.
     private func takeEvictedBytes(of key: String) async -> Int64 {
         let bytes = (try? await table.takeEvictedBytes(of: key)) ?? 0
-        evicted[key] = nil
+        state.items[key]?.evictedBytes = 0
         if bytes > 0 { state.items[key]?.listeners.reset() }
         return bytes
     }
@@ -132,22 +134,23 @@ extension DownloadQueue {
 
     /// Whether the current run no longer answers the latest request for its delivery.
     func isOutdated(_ key: String) -> Bool {
-        guard let item = state.items[key], let begun = item.begun, let run = item.run,
-            let delivery = item[run.delivery], delivery.version != begun.version
+        guard let item = state.items[key], let work = item.work, let run = item.run,
+            let delivery = item[run.delivery], delivery.version != work.version
         else { return false }
-        return delivery.request.map { !$0.isAnswered(by: begun.request) } ?? false
+        return delivery.request.map { !$0.isAnswered(by: work.request) } ?? false
     }
 
     /// Handles the end of a run.
     ///
     /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
     private func ended(_ key: String, _ run: QueueState.Run, _ outcome: DownloadOutcome) -> Bool {
-        guard let begun = state.items[key]?.begun else { return false }
-        state.items[key]?.task = nil
+        guard let work = state.items[key]?.work else { return false }
         let wasActive = state.isActive(key, run: run.number)
-        if begun.request.restarts, state.items[key]?.listeners.progress.hasBegun == true {
+        if work.request.restarts, state.items[key]?.listeners.progress.hasBegun == true {
             state.items[key]?[run.delivery]?.request?.restarts = false
         }
+        let isOutdated = isOutdated(key)
+        state.items[key]?.work = nil
         let isEnd = (try? outcome.get()) != nil || wasActive
         if isEnd { telling += 1 }
         switch outcome {
@@ -157,7 +160,6 @@ extension DownloadQueue {
                 state.items[key]?[run.delivery]?.row = nil
                 state.items[key]?[run.delivery]?.rowsDelivered += 1
             }
-            let isOutdated = isOutdated(key)
             step(outcome) { $0.ended(key, run: run.number, isOutdated ? .outdated : .delivered) }
         case .failure(let error):
             if wasActive { state.items[key]?.lastFailure = Reason(for: error) }
@@ -165,8 +167,8 @@ extension DownloadQueue {
             state.items[key]?.sign = nil
             let isOfDestination = (error as? StoreError)?.code.isOfDestination ?? false
             let spared = state.items[key]?.deliveries.filter { delivery in
-                (delivery.number != run.delivery || delivery.version != begun.version)
-                    && delivery.request.map { !begun.request.fares(like: $0) } ?? true
+                (delivery.number != run.delivery || delivery.version != work.version)
+                    && delivery.request.map { !work.request.fares(like: $0) } ?? true
             }
             let isForGood = (error as? DownloadError)?.code.isForGood ?? false
             step(outcome) {
@@ -197,7 +199,8 @@ extension DownloadQueue {
             _ = try? await downloader.store.purge(key, because: .cancelledRemoved)
         }
         state.items[key]?.listeners.reset()
-        for continuation in drops.removeValue(forKey: key) ?? [] { continuation.resume() }
+        for continuation in state.items[key]?.drops ?? [] { continuation.resume() }
+        state.items[key]?.drops = []
         step { $0.dropped(key) }
     }
 

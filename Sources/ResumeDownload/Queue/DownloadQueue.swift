@@ -55,8 +55,6 @@ public actor DownloadQueue {
     var state: QueueState
     /// The callers that wait for an answer.
     var waiters: [QueueState.Caller: (key: String, continuation: CheckedContinuation<DownloadResult, any Error>)] = [:]
-    /// The runs to start once their rows are recorded.
-    var starts: [(key: String, run: QueueState.Run)] = []
     /// The keys whose rows could not be recorded the last time.
     var unrecorded: Set<String> = []
     var isSettling = false
@@ -64,15 +62,10 @@ public actor DownloadQueue {
     var recording: [CheckedContinuation<Void, any Error>] = []
     /// The calls that wait for the queue to be idle.
     var idle: [Int: AsyncStream<Void>.Continuation] = [:]
-    var lastIdle = 0
     /// How many calls of `onFinish` are pending.
     var telling = 0
-    var drops: [String: [CheckedContinuation<Void, Never>]] = [:]
-    /// The bytes that the collector removed since the last run, by key, as far as known.
-    var evicted: [String: Int64] = [:]
     /// Whether the queue is open to others.
     var isReleased = false
-    private var lastCaller: QueueState.Caller = 0
 
     /// Opens a queue.
     ///
@@ -123,8 +116,7 @@ public actor DownloadQueue {
         _ request: DownloadRequest, priority: Priority = .normal, isExclusive: Bool = false,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
-        lastCaller += 1
-        let caller = lastCaller
+        let caller = state.newNumber()
         return try await withTaskCancellationHandler {
             let addition = try checked(request, caller: caller, priority: priority, isExclusive: isExclusive)
             return try await withCheckedThrowingContinuation { continuation in

@@ -13,7 +13,7 @@ extension Downloader {
     ) async throws -> DownloadResult {
         guard request.ifExists == .revalidate else { return try await download(request) }
         let table = try await store.jobTable(named: Self.queueName)
-        var listing = JobListing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
+        var listing = JobTable.Listing(renames: false, unfinished: []) { JobTerms.isAnswered($0.terms, by: $1.terms) }
         listing.isDone = true
         // Only what the file is compared by: header fields may contain secrets.
         var terms = DownloadRequest(request.url, to: request.destination)

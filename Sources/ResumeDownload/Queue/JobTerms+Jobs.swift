@@ -10,8 +10,9 @@ extension JobTerms {
     ///   - terms: ``text(for:_:)``, which takes longer than the rest and is the same for similar requests.
     /// - Returns: The job.
     /// - Throws: `StoreError` if the destination is not a file name.
-    package static func job(for request: DownloadRequest, at position: Int64, terms: String?) throws -> NewJob {
-        NewJob(
+    package static func job(for request: DownloadRequest, at position: Int64, terms: String?) throws -> JobTable.NewJob
+    {
+        JobTable.NewJob(
             key: request.storeKey, url: request.url.redacted, destination: try Destination(request.destination).path,
             terms: terms, position: position, isNamedByServer: request.usesServerFilename
         ) { [url = request.url, fields = request.identityFields] in RequestIdentity(url, fields) }
@@ -40,7 +41,7 @@ extension JobTable {
     /// - Throws: ``StoreError``
     package func record(_ request: DownloadRequest, as position: Int64) async throws {
         let job = try JobTerms.job(for: request, at: position, terms: JobTerms.text(for: request, identityKey))
-        _ = try await enlist([job], as: JobListing(renames: false, unfinished: []) { _, _ in false })
+        _ = try await enlist([job], as: Listing(renames: false, unfinished: []) { _, _ in false })
     }
 }
 

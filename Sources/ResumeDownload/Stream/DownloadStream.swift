@@ -100,7 +100,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     /// - Returns: The bytes, with the guarantees of the stream itself, except that a digest is not compared by the
     ///   sequence; the download compares it in any case.
     public func bytes(from offset: Int64) -> some AsyncSequence<[UInt8], any Error> & Sendable {
-        StreamBytes(stream: self, offset: offset)
+        Bytes(stream: self, offset: offset)
     }
 
     /// Reads bytes.
@@ -142,7 +142,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
 
     fileprivate func iterator(from offset: Int64, endsDownload: Bool) -> Iterator {
         Iterator(
-            stream: self, cursor: StreamCursor(from: offset, expecting: digest),
+            stream: self, cursor: StreamState.Cursor(from: offset, expecting: digest),
             changes: state.changes().makeAsyncIterator(), endsDownload: endsDownload)
     }
 
@@ -150,7 +150,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     fileprivate struct Iterator: AsyncIteratorProtocol {
         /// Keeps the download running while it is read.
         let stream: DownloadStream
-        var cursor: StreamCursor
+        var cursor: StreamState.Cursor
         var changes: AsyncStream<Void>.Iterator
         /// Whether cancelling the reading task cancels the download.
         let endsDownload: Bool
@@ -175,14 +175,14 @@ public final class DownloadStream: AsyncSequence, Sendable {
             }
         }
     }
-}
 
-/// The bytes of a stream from an offset on.
-private struct StreamBytes: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
+    /// The bytes of a stream from an offset on.
+    private struct Bytes: AsyncSequence, Sendable {
+        typealias Element = [UInt8]
 
-    let stream: DownloadStream
-    let offset: Int64
+        let stream: DownloadStream
+        let offset: Int64
 
-    func makeAsyncIterator() -> DownloadStream.Iterator { stream.iterator(from: offset, endsDownload: false) }
+        func makeAsyncIterator() -> DownloadStream.Iterator { stream.iterator(from: offset, endsDownload: false) }
+    }
 }

@@ -84,7 +84,7 @@ final class StreamState: Sendable {
     /// - Returns: nil at the end of the file.
     /// - Throws: The error of the download; `DownloadError`, `StoreError`, `CancellationError`.
     func next(
-        _ cursor: inout StreamCursor, _ changes: inout AsyncStream<Void>.Iterator,
+        _ cursor: inout Cursor, _ changes: inout AsyncStream<Void>.Iterator,
         isolation actor: isolated (any Actor)?
     ) async throws -> [UInt8]? {
         while true {
@@ -120,7 +120,7 @@ final class StreamState: Sendable {
     ///
     /// - Returns: nil if the epoch has ended or the range must be fetched again.
     private func read(
-        _ range: Range<Int64>, of transfer: Transfer, in epoch: Int, _ cursor: inout StreamCursor
+        _ range: Range<Int64>, of transfer: Transfer, in epoch: Int, _ cursor: inout Cursor
     ) async throws -> [UInt8]? {
         let before = cursor.hash
         let read = try await Blocking.run { () throws -> ([UInt8], RunningHash)? in
@@ -138,7 +138,7 @@ final class StreamState: Sendable {
     ///
     /// - Returns: False if nothing can be read because the download is ending; its outcome is reported by the next
     ///   step.
-    private func compare(_ cursor: inout StreamCursor, with transfer: Transfer, in epoch: Int) async throws -> Bool {
+    private func compare(_ cursor: inout Cursor, with transfer: Transfer, in epoch: Int) async throws -> Bool {
         guard let held = transfer.heldBytes(in: epoch) else { return false }
         let algorithm = cursor.hash.algorithm
         let range = cursor.start..<cursor.offset

@@ -67,7 +67,7 @@ public final class DownloadTask: Sendable {
 
     init(_ request: DownloadRequest, downloader: Downloader) {
         self.downloader = downloader
-        stream = DownloadEvents(mailbox: EventMailbox())
+        stream = DownloadEvents(mailbox: .init())
         mutable = Mutex(Mutable(request: request))
     }
 

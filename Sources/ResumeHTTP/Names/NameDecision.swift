@@ -11,7 +11,7 @@ package enum NameDecision: Sendable, Hashable {
     case compare(size: Int64)
     /// The new file gets a number.
     case number
-    case refuse(NameRefusal)
+    case refuse(Refusal)
 
     /// What has the name.
     package enum Found: Sendable, Hashable {
@@ -70,7 +70,7 @@ package enum NameDecision: Sendable, Hashable {
         case whole
         /// With samples, since fetching it only to compare it would take long.
         case samples
-        case refuse(NameRefusal)
+        case refuse(Refusal)
 
         /// Decides when the head of the response has arrived.
         ///
@@ -85,41 +85,41 @@ package enum NameDecision: Sendable, Hashable {
             }
         }
     }
-}
 
-/// Why a file is not replaced.
-package enum NameRefusal: Sendable, Hashable {
-    case otherKind, otherDigest
-    /// Its length, and that of the server's file.
-    case otherLength(Int64, Int64)
-    /// The offset of the first difference.
-    case differs(at: Int64)
-    /// Samples agree, and nothing else shows that it is the server's file.
-    case onlySampled
-    /// It is large, and the server does not send samples of its file.
-    case uncompared
-    /// It appeared, or changed, since the download began.
-    case appeared
+    /// Why a file is not replaced.
+    package enum Refusal: Sendable, Hashable {
+        case otherKind, otherDigest
+        /// Its length, and that of the server's file.
+        case otherLength(Int64, Int64)
+        /// The offset of the first difference.
+        case differs(at: Int64)
+        /// Samples agree, and nothing else shows that it is the server's file.
+        case onlySampled
+        /// It is large, and the server does not send samples of its file.
+        case uncompared
+        /// It appeared, or changed, since the download began.
+        case appeared
 
-    /// What is known of the file, as the end of a sentence.
-    package var text: String {
-        switch self {
-        case .otherKind: "it is not a regular file"
-        case .otherDigest: "it does not have the expected digest"
-        case .otherLength(let size, let length): "it has \(size) bytes, and the server's file \(length)"
-        case .differs(let offset): "it differs from the server's file at byte \(offset)"
-        case .onlySampled: "samples of it agree with the server's file, which proves little"
-        case .uncompared: "the server does not send samples to compare it with"
-        case .appeared: "it has appeared or changed since the download began"
+        /// What is known of the file, as the end of a sentence.
+        package var text: String {
+            switch self {
+            case .otherKind: "it is not a regular file"
+            case .otherDigest: "it does not have the expected digest"
+            case .otherLength(let size, let length): "it has \(size) bytes, and the server's file \(length)"
+            case .differs(let offset): "it differs from the server's file at byte \(offset)"
+            case .onlySampled: "samples of it agree with the server's file, which proves little"
+            case .uncompared: "the server does not send samples to compare it with"
+            case .appeared: "it has appeared or changed since the download began"
+            }
         }
-    }
 
-    /// Whether the file may be the server's, or its beginning, so that a download could continue it.
-    package var mayContinue: Bool {
-        switch self {
-        case .otherLength(let size, let length): size > 0 && size < length
-        case .onlySampled: true
-        case .otherKind, .otherDigest, .differs, .uncompared, .appeared: false
+        /// Whether the file may be the server's, or its beginning, so that a download could continue it.
+        package var mayContinue: Bool {
+            switch self {
+            case .otherLength(let size, let length): size > 0 && size < length
+            case .onlySampled: true
+            case .otherKind, .otherDigest, .differs, .uncompared, .appeared: false
+            }
         }
     }
 }

@@ -65,9 +65,7 @@ public struct Reason: Sendable, Hashable {
 
     /// Hashes the code.
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }
-}
 
-extension Reason {
     /// The text without a final full stop, to be continued in a sentence.
     package var clause: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
 }

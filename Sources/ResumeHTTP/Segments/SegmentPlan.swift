@@ -67,7 +67,7 @@ package struct SegmentPlan: Sendable {
     private let overlap: Int64
     /// The maximum number of streams.
     package private(set) var limit: Int
-    private var pace = SegmentPace()
+    private var pace = Pace()
     private var closedUntil = 0.0
 
     /// Begins without streams.

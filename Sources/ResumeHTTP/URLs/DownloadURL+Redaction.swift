@@ -77,6 +77,89 @@ extension DownloadURL {
         let kept = inQuery.text(without: signature, abbreviates: abbreviates, isValue: isValue)
         return kept.isEmpty && !query.isEmpty ? text : "\(text)?\(kept)"
     }
+
+    /// The parameters of a query or path, with their separators.
+    private struct ParameterList {
+        /// The parameters that can be removed.
+        var parameters: [SecretParameter] { all.filter(isParameter) }
+        private let all: [SecretParameter]
+        private let isPath: Bool
+
+        init(_ text: Substring, separatedBy separators: String, isPath: Bool = false) {
+            all = SecretParameter.parameters(of: text, separatedBy: Array(separators.utf8))
+            self.isPath = isPath
+        }
+
+        var holdsSecret: Bool { all.contains { $0.hasValue && $0.isSecret } }
+
+        /// Whether a part of a path can be removed: it follows `;`, or has a name and a value.
+        private func isParameter(_ part: SecretParameter) -> Bool {
+            !isPath || part.separator == .semicolon || part.hasValue
+        }
+
+        /// Returns the text without secrets and without parameters of a signature.
+        ///
+        /// - Parameters:
+        ///   - signature: The signature whose parameters are removed.
+        ///   - abbreviates: Whether long random strings are shortened.
+        ///   - isValue: Whether the URL is itself a parameter of another one, so that its values are not searched for URLs.
+        /// - Returns: The remaining text.
+        func text(without signature: Signature? = nil, abbreviates: Bool = false, isValue: Bool = false) -> String {
+            var text = ""
+            var isFirst = true
+            var followsSecret = false
+            for part in all {
+                // A secret value may contain `;`.
+                let continues = followsSecret && part.separator == .semicolon && !part.hasValue
+                followsSecret = isParameter(part) && (continues || part.isSecret || signature?.includes(part) == true)
+                guard !followsSecret else { continue }
+                if !isFirst, let separator = part.separator {
+                    text.unicodeScalars.append(Unicode.Scalar(separator))
+                }
+                if let known = isPath ? part.withoutTokenOfSegment : isValue ? nil : part.withoutSecretsOfURL {
+                    text += known
+                } else {
+                    text += abbreviates && isParameter(part) && part.isRandom ? part.abbreviated : String(part.text)
+                }
+                isFirst = false
+            }
+            return text
+        }
+    }
+
+    /// The parameters that belong to a URL's signature and change with it, but are not secret themselves.
+    struct Signature {
+        private let companions: Set<String>
+        /// Whether all parameters with the prefix of that service belong to the signature.
+        private let isTencent: Bool
+        /// Whether there is a secret that times next to it are likely to belong to.
+        private let isSigned: Bool
+
+        init(of parameters: [SecretParameter]) {
+            let names = Set(parameters.map(\.name))
+            isSigned = parameters.contains { $0.isSignature }
+            companions = Set(Self.known.filter { names.isSuperset(of: $0.main) }.flatMap(\.others))
+            isTencent = names.contains("q-signature")
+        }
+
+        func includes(_ parameter: SecretParameter) -> Bool {
+            companions.contains(parameter.name) || isTencent && parameter.name.hasPrefix("q-")
+                || isSigned
+                    && (Self.expiries.contains(parameter.name)
+                        || Self.times.contains(parameter.name) && parameter.isTime)
+        }
+
+        /// Names of expiry times of signatures.
+        private static let expiries = WordTable.words("expiries")
+        /// Names that may be expiry times, or otherwise an episode or a seek position.
+        private static let times = WordTable.words("times")
+
+        /// Names that belong to a signature if all of its main names are present; also the login of Subsonic, which is a token
+        /// and its salt, or a password.
+        private static let known =
+            SigningScheme.read(PackageResources.signatures_txt)
+            + ["sv", "skv", "skn"].map { SigningScheme(main: ["sig", $0], others: SigningScheme.azure) }
+    }
 }
 
 extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
@@ -85,86 +168,4 @@ extension DownloadURL: CustomStringConvertible, CustomDebugStringConvertible {
 
     /// The same as `description`.
     public var debugDescription: String { description }
-}
-
-/// The parameters of a query or path, with their separators.
-private struct ParameterList {
-    /// The parameters that can be removed.
-    var parameters: [SecretParameter] { all.filter(isParameter) }
-    private let all: [SecretParameter]
-    private let isPath: Bool
-
-    init(_ text: Substring, separatedBy separators: String, isPath: Bool = false) {
-        all = SecretParameter.parameters(of: text, separatedBy: Array(separators.utf8))
-        self.isPath = isPath
-    }
-
-    var holdsSecret: Bool { all.contains { $0.hasValue && $0.isSecret } }
-
-    /// Whether a part of a path can be removed: it follows `;`, or has a name and a value.
-    private func isParameter(_ part: SecretParameter) -> Bool {
-        !isPath || part.separator == .semicolon || part.hasValue
-    }
-
-    /// Returns the text without secrets and without parameters of a signature.
-    ///
-    /// - Parameters:
-    ///   - signature: The signature whose parameters are removed.
-    ///   - abbreviates: Whether long random strings are shortened.
-    ///   - isValue: Whether the URL is itself a parameter of another one, so that its values are not searched for URLs.
-    /// - Returns: The remaining text.
-    func text(without signature: Signature? = nil, abbreviates: Bool = false, isValue: Bool = false) -> String {
-        var text = ""
-        var isFirst = true
-        var followsSecret = false
-        for part in all {
-            // A secret value may contain `;`.
-            let continues = followsSecret && part.separator == .semicolon && !part.hasValue
-            followsSecret = isParameter(part) && (continues || part.isSecret || signature?.includes(part) == true)
-            guard !followsSecret else { continue }
-            if !isFirst, let separator = part.separator {
-                text.unicodeScalars.append(Unicode.Scalar(separator))
-            }
-            if let known = isPath ? part.withoutTokenOfSegment : isValue ? nil : part.withoutSecretsOfURL {
-                text += known
-            } else {
-                text += abbreviates && isParameter(part) && part.isRandom ? part.abbreviated : String(part.text)
-            }
-            isFirst = false
-        }
-        return text
-    }
-}
-
-/// The parameters that belong to a URL's signature and change with it, but are not secret themselves.
-struct Signature {
-    private let companions: Set<String>
-    /// Whether all parameters with the prefix of that service belong to the signature.
-    private let isTencent: Bool
-    /// Whether there is a secret that times next to it are likely to belong to.
-    private let isSigned: Bool
-
-    init(of parameters: [SecretParameter]) {
-        let names = Set(parameters.map(\.name))
-        isSigned = parameters.contains { $0.isSignature }
-        companions = Set(Self.known.filter { names.isSuperset(of: $0.main) }.flatMap(\.others))
-        isTencent = names.contains("q-signature")
-    }
-
-    func includes(_ parameter: SecretParameter) -> Bool {
-        companions.contains(parameter.name) || isTencent && parameter.name.hasPrefix("q-")
-            || isSigned
-                && (Self.expiries.contains(parameter.name) || Self.times.contains(parameter.name) && parameter.isTime)
-    }
-
-    /// Names of expiry times of signatures.
-    private static let expiries = WordTable.words("expiries")
-    /// Names that may be expiry times, or otherwise an episode or a seek position.
-    private static let times = WordTable.words("times")
-
-    /// Names that belong to a signature if all of its main names are present; also the login of Subsonic, which is a token
-    /// and its salt, or a password.
-    private static let known =
-        SigningScheme.read(PackageResources.signatures_txt)
-        + ["sv", "skv", "skn"].map { SigningScheme(main: ["sig", $0], others: SigningScheme.azure) }
 }

@@ -9,7 +9,7 @@ struct SecretParameter {
     /// The value, percent-decoded; the whole text if there is no `=`.
     private let value: [UInt8]
     private let rawName: [UInt8]
-    private let words: ParameterWords
+    private let words: Words
     /// Whether the parameter has a `=`.
     let hasValue: Bool
 
@@ -18,7 +18,7 @@ struct SecretParameter {
         self.separator = separator
         let parts = text.utf8.parts(at: UInt8(ascii: "="), most: 1)
         rawName = PercentEncoding.decoded(PercentEncoding.decoded(Array(parts.first ?? text.utf8)))
-        words = ParameterWords(of: rawName)
+        words = Words(of: rawName)
         name = String(decoding: rawName, as: UTF8.self).lowercased()
         hasValue = parts.count > 1
         value = hasValue ? PercentEncoding.decoded(Array(parts[1])) : rawName
@@ -94,9 +94,7 @@ struct SecretParameter {
         guard !hasValue, Self.isToken(value) else { return nil }
         return "token-\(HTTPDigest(.sha256, of: value)?.hexadecimal.prefix(16) ?? "")"
     }
-}
 
-extension SecretParameter {
     /// Words that make any value a secret.
     private static let secretWords = WordTable.words("secret")
 

@@ -14,9 +14,7 @@ package struct WordTable: Sendable {
 
     /// The text about a word; nil if there is none.
     package subscript(word: String) -> String? { texts[word] }
-}
 
-extension WordTable {
     private static let lists = WordTable(PackageResources.words_txt)
 
     /// Returns the words of a list, which is a line of `words.txt`.

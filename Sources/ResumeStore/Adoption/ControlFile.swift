@@ -1,28 +1,30 @@
 import ResumeHTTP
 
-/// What a program has recorded beside a file: which of its ranges are finished.
-struct ControlFile: Sendable, Hashable {
-    /// The length of the file; nil if it is not recorded.
-    var totalLength: Int64?
-    /// The finished ranges, in order; adjoining ones are joined.
-    let finished: [Range<Int64>]
+extension ForeignPartial {
+    /// What a program has recorded beside a file: which of its ranges are finished.
+    struct ControlFile: Sendable, Hashable {
+        /// The length of the file; nil if it is not recorded.
+        var totalLength: Int64?
+        /// The finished ranges, in order; adjoining ones are joined.
+        let finished: [Range<Int64>]
 
-    /// A program, and what it appends to the name of a file for that of its control file.
-    struct Format: Sendable {
-        let program: ForeignPartial.Program
-        let suffix: String
-        let read: @Sendable ([UInt8]) -> ControlFile?
+        /// A program, and what it appends to the name of a file for that of its control file.
+        struct Format: Sendable {
+            let program: ForeignPartial.Program
+            let suffix: String
+            let read: @Sendable ([UInt8]) -> ControlFile?
+        }
+
+        static let formats = [
+            Format(program: .aria2, suffix: ".aria2") { ControlFile(aria2: $0) },
+            Format(program: .axel, suffix: ".st") { ControlFile(axel: $0) },
+        ]
+        /// The largest control file that is read, with room for 2^27 pieces of aria2.
+        static let longest: Int64 = 16 << 20
     }
-
-    static let formats = [
-        Format(program: .aria2, suffix: ".aria2") { ControlFile(aria2: $0) },
-        Format(program: .axel, suffix: ".st") { ControlFile(axel: $0) },
-    ]
-    /// The largest control file that is read, with room for 2^27 pieces of aria2.
-    static let longest: Int64 = 16 << 20
 }
 
-extension ControlFile {
+extension ForeignPartial.ControlFile {
     /// The position of the fields behind the info hash of aria2.
     private static let fixed = 10
 
@@ -47,10 +49,10 @@ extension ControlFile {
         for piece in 0..<pieces where bytes[field + Int(piece / 8)] & (0x80 >> UInt8(piece % 8)) != 0 {
             let offset = piece * pieceLength
             finished.append(joining: offset..<min(offset + pieceLength, total))
-            if finished.count > ForeignExtents.most { break }
+            if finished.count > ForeignPartial.Extents.most { break }
         }
         totalLength = total
-        self.finished = Array(finished.prefix(ForeignExtents.most))
+        self.finished = Array(finished.prefix(ForeignPartial.Extents.most))
     }
 
     /// Reads a state file of axel; nil if it does not have the format.

@@ -35,7 +35,7 @@ package struct ForeignPartial: Sendable, Hashable {
     /// The URL in the file's extended attributes, as wget and curl record it with `--xattr`; nil if there is none.
     package let url: DownloadURL?
     /// The identity and the length of the file when it was examined.
-    let identity: FileIdentity
+    let identity: FileStatus.Identity
     let size: Int64
 
     /// The number of bytes that may be adopted.
@@ -70,21 +70,21 @@ package struct ForeignPartial: Sendable, Hashable {
         let shown = Printable.escaped(path)
         let status = try file.status()
         guard status.kind == .regular else { throw StoreError(.misuse, "\(shown) is not a file") }
-        let name = ForeignName(path, isThere: Self.isFile)
+        let name = Name(path, isThere: Self.isFile)
         if let obstacle = name.obstacle { throw StoreError(.misuse, "\(shown) cannot be adopted: \(obstacle)") }
         let size = status.size
         let control = try ControlFile.formats.first { $0.program == name.program }?.control(of: path)
-        var written = try control?.finished ?? ForeignExtents.written(in: file, upTo: size)
+        var written = try control?.finished ?? Extents.written(in: file, upTo: size)
         if name.program == .aria2 {
             // What the control file claims of a hole was never written.
-            let data = RangeSet(ForeignExtents.data(in: file, upTo: size))
+            let data = RangeSet(Extents.data(in: file, upTo: size))
             written = Array(data.intersection(RangeSet(written)).ranges)
         }
         self.path = path
         program = name.program
         totalBytes = control?.totalLength
         // What the control file claims beyond the end of the file is not there.
-        ranges = ForeignExtents.trusted(written, upTo: min(size, totalBytes ?? size), piecewise: program != .aria2)
+        ranges = Extents.trusted(written, upTo: min(size, totalBytes ?? size), piecewise: program != .aria2)
         digest = name.digest
         identity = status.identity
         self.size = size
@@ -97,7 +97,7 @@ package struct ForeignPartial: Sendable, Hashable {
         let hasControl = ControlFile.formats.contains { isFile(destination + $0.suffix) }
         let others = ["\(destination).part", "\(destination).crdownload"].lazy.filter(isFile)
         let path = hasControl ? destination : others.first ?? ofFirefox(destination)
-        return path.map { ($0, ForeignName($0, isThere: isFile).program) }
+        return path.map { ($0, Name($0, isThere: isFile).program) }
     }
 
     /// Returns the partial file of Firefox: `NAME.XXXXXXXX.EXTENSION.part`, beside an empty file with the final name.
@@ -131,14 +131,14 @@ package struct ForeignPartial: Sendable, Hashable {
     }
 }
 
-extension ControlFile.Format {
+extension ForeignPartial.ControlFile.Format {
     /// Reads the control file beside a file.
     ///
     /// - Throws: ``StoreError`` if it does not have the format; ``SystemError``.
-    fileprivate func control(of path: String) throws -> ControlFile {
+    fileprivate func control(of path: String) throws -> ForeignPartial.ControlFile {
         let file = try OpenFile(path + suffix, flags: O_RDONLY)
         let size = try file.status().size
-        if size <= ControlFile.longest, let control = read(try file.bytes(Int(size))) { return control }
+        if size <= ForeignPartial.ControlFile.longest, let control = read(try file.bytes(Int(size))) { return control }
         throw StoreError(
             .misuse, "the control file \(Printable.escaped(path + suffix)) cannot be read",
             advice: "Remove it to adopt the beginning of the file, if the program has written it from its beginning.")

@@ -4,7 +4,7 @@ import Synchronization
 /// Reads a blob, on any thread, while it is being written.
 extension BlobWriter {
     /// Changes what may be read, and reports it.
-    func changeReading(_ change: (inout BlobReading) -> Void) {
+    func changeReading(_ change: (inout Reading) -> Void) {
         // A file is closed after the lock is given up.
         _ = state.withLock { state in
             let old = state.reading
@@ -40,7 +40,7 @@ extension BlobWriter {
     /// first.
     ///
     /// - Throws: ``StoreError``
-    func read(_ range: Range<Int64>, in epoch: Int, evenIfWithheld: Bool = false) throws -> BlobReading.Outcome {
+    func read(_ range: Range<Int64>, in epoch: Int, evenIfWithheld: Bool = false) throws -> Reading.Outcome {
         let (found, unread) = state.withLock {
             ($0.reading.blob(in: epoch, evenIfWithheld: evenIfWithheld), $0.reading.unread)
         }

@@ -39,9 +39,9 @@ final class BlobWriter: Sendable {
     }
 
     struct State: Sendable {
-        var ledger: BlobLedger
+        var ledger: Ledger
         var flushing: Flushing
-        var reading: BlobReading
+        var reading: Reading
     }
 
     /// The store; nil for one in memory, which has neither rows nor files.
@@ -65,18 +65,18 @@ final class BlobWriter: Sendable {
         state = OrderedMutex(
             .state,
             State(
-                ledger: BlobLedger(entry, at: now, interval: interval),
+                ledger: Ledger(entry, at: now, interval: interval),
                 flushing: Flushing(subject: Subject(entry, blob: blob), lastStart: now),
-                reading: BlobReading(
+                reading: Reading(
                     blob: blob, totalLength: entry.totalBytes, unread: unread, isWithheld: isWithheld)))
     }
 
     /// Calls a closure with the accounts of all parts.
-    func withLedger<Result: Sendable>(_ body: (inout BlobLedger) -> Result) -> Result {
+    func withLedger<Result: Sendable>(_ body: (inout Ledger) -> Result) -> Result {
         state.withLock { body(&$0.ledger) }
     }
 
-    /// Changes the account of a part; see ``BlobLedger/update(_:_:)``.
+    /// Changes the account of a part; see ``Ledger/update(_:_:)``.
     @discardableResult
     func update<Result: Sendable>(_ offset: Int64?, _ change: (inout PartLedger) -> Result) -> Result? {
         withLedger { $0.update(offset, change) }
@@ -90,7 +90,7 @@ final class BlobWriter: Sendable {
     ///   - givesUp: Whether bytes that could be read are no longer valid.
     ///   - unread: The blocks of another blob that must be compared with their checksums before they are read.
     func begin(with blob: (any BodyStorage)?, of entry: Entry, givesUp: Bool, unread: [Block]) {
-        let ledger = BlobLedger(entry, at: clock.now(), interval: interval)
+        let ledger = Ledger(entry, at: clock.now(), interval: interval)
         reset(to: Subject(entry, blob: blob)) { state in
             state.ledger = ledger
             state.reading.begin(with: blob, totalLength: entry.totalBytes, givesUp: givesUp, unread: unread)
@@ -159,7 +159,7 @@ final class BlobWriter: Sendable {
 }
 
 /// The bytes that may be written before room is made for more.
-extension BlobWriter: Receiver {
+extension BlobWriter: DownloadStore.Room.Receiver {
     var held: Int64 { withLedger(\.parts.heldBytes) }
 
     /// Whether more bytes may be written before room is made for them.

@@ -130,7 +130,7 @@ extension PartStream {
         while !rest.isEmpty, let (start, room) = update({ ($0.growingBlock, $0.roomInBlock) }) {
             let next = rest.extracting(first: Int(clamping: min(room, Int64(rest.byteCount))))
             var block = start
-            block.checksum = Checksum.crc32c(next, continuing: start.checksum)
+            block.checksum = next.crc32c(continuing: start.checksum)
             block.length = start.length.addingSaturating(Int64(next.byteCount))
             let grown = block
             if update({ $0.receive(extending: start, to: grown) }) ?? true {

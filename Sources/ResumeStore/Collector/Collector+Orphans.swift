@@ -35,7 +35,7 @@ extension DownloadStore {
                 break
             }
             let listing = try StoreError.wrapping {
-                try StoreFolder.blobFolder(part, in: folder.blobs).map { try FolderListing(of: $0) }
+                try StoreFolder.blobFolder(part, in: folder.blobs).map { try Folder.Listing(of: $0) }
             }
             while let names = listing?.next(Removal.batch), !names.isEmpty {
                 seen += names.count

@@ -12,18 +12,18 @@ extension Removal {
     ///
     /// Entries without bytes were left by a process that ended before it recorded any; blobs are missing if another
     /// program removed them.
-    mutating func inspect(everywhere: Bool, _ terms: EvictionTerms) async throws {
+    mutating func inspect(everywhere: Bool, _ terms: DownloadStore.EvictionTerms) async throws {
         let start = everywhere ? 0 : try await store.read { connection in try connection.sweptPosition(.entries) }
         var seen = 0
         let query = EntryQuery(order: .creation, isUnpinned: true)
-        var cursor = EntryCursor(query, after: EntryPosition(value: .integer(start), id: start))
+        var cursor = EntryQuery.Cursor(query, after: EntryQuery.Position(value: .integer(start), id: start))
         // From the beginning again at the end, but not more than once.
         var hasWrapped = start == 0
         while everywhere || seen < Self.inspected {
             guard let batch = try await store.candidates(&cursor) else {
                 if hasWrapped { break }
                 hasWrapped = true
-                cursor = EntryCursor(query)
+                cursor = EntryQuery.Cursor(query)
                 continue
             }
             seen += batch.count

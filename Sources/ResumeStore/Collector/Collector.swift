@@ -54,7 +54,7 @@ extension DownloadStore {
     }
 
     /// Returns the next batch of entries; nil at the end.
-    func candidates(_ cursor: inout EntryCursor) async throws -> [Candidate]? {
+    func candidates(_ cursor: inout EntryQuery.Cursor) async throws -> [Candidate]? {
         if cursor.isAtEnd { return nil }
         let (batch, next) = try await read { [cursor] connection in try connection.candidates(at: cursor) }
         cursor = next
@@ -90,12 +90,45 @@ extension DownloadStore {
             guard failure.code == .noSpace || failure.code == .busy else { throw failure }
         }
     }
+
+    /// The rules for removing entries regardless of the size limit.
+    struct EvictionTerms: Sendable {
+        /// The current time, in milliseconds since 1970.
+        var now: Int64
+        /// The time in seconds after which an unused entry expires.
+        var age: Int64
+        /// The time in seconds for which an entry is kept after its server reported that the resource does not exist.
+        var grace: Int64
+        /// What may be removed.
+        var rule: EvictionRule
+
+        /// Whether an entry may be removed, unless it is pinned or in use.
+        func permits(_ candidate: Candidate) -> Bool {
+            rule.removes(candidate.group, unusedFor: now - candidate.entry.usedAt)
+        }
+
+        /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
+        func reason(for candidate: Candidate) -> Reason? {
+            if candidate.isPaused || !permits(candidate) { return nil }
+            // An entry from the future (the clock was set back) has not expired.
+            if let limit = limit(age), candidate.entry.usedAt < limit { return .expired }
+            if let limit = limit(grace), let goneAt = candidate.entry.goneAt, goneAt < limit { return .gone }
+            return nil
+        }
+
+        /// The time that was a number of seconds ago; nil if that is too long ago.
+        func limit(_ seconds: Int64) -> Int64? {
+            let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+            return overflow ? nil : now.addingSaturating(-span)
+        }
+    }
 }
 
 extension Removal {
     /// Removes expired entries and those that the server does not have, then the least recently used ones until the
     /// total is at most `size`; those of jobs and paused ones only if that is not sufficient.
-    fileprivate mutating func evict(to size: Int64, _ terms: EvictionTerms, everywhere: Bool) async throws {
+    fileprivate mutating func evict(to size: Int64, _ terms: DownloadStore.EvictionTerms, everywhere: Bool) async throws
+    {
         var total = try await store.totals().receivedBytes
         if total > size, !isDryRun {
             // Nothing is removed because of a wrong total.
@@ -103,7 +136,7 @@ extension Removal {
             total = try await store.totals().receivedBytes
         }
         if let end = terms.limit(terms.age) {
-            var cursor = EntryCursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
+            var cursor = EntryQuery.Cursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
             while let batch = try await store.candidates(&cursor) {
                 let expired = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
                 try await remove(expired, because: .expired)
@@ -111,7 +144,7 @@ extension Removal {
         }
         try await inspect(everywhere: everywhere, terms)
         for group in EvictionRule.Group.allCases {
-            var cursor = EntryCursor(EntryQuery(order: .use, isUnpinned: true))
+            var cursor = EntryQuery.Cursor(EntryQuery(order: .use, isUnpinned: true))
             while total - freed > size, let batch = try await store.candidates(&cursor) {
                 var rest = ArraySlice(
                     batch.filter {
@@ -145,38 +178,6 @@ extension EvictionRule.Group {
         case .job: Reason("job-over-budget")
         case .paused: Reason("paused-over-budget")
         }
-    }
-}
-
-/// The rules for removing entries regardless of the size limit.
-struct EvictionTerms: Sendable {
-    /// The current time, in milliseconds since 1970.
-    var now: Int64
-    /// The time in seconds after which an unused entry expires.
-    var age: Int64
-    /// The time in seconds for which an entry is kept after its server reported that the resource does not exist.
-    var grace: Int64
-    /// What may be removed.
-    var rule: EvictionRule
-
-    /// Whether an entry may be removed, unless it is pinned or in use.
-    func permits(_ candidate: Candidate) -> Bool {
-        rule.removes(candidate.group, unusedFor: now - candidate.entry.usedAt)
-    }
-
-    /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
-    func reason(for candidate: Candidate) -> Reason? {
-        if candidate.isPaused || !permits(candidate) { return nil }
-        // An entry from the future (the clock was set back) has not expired.
-        if let limit = limit(age), candidate.entry.usedAt < limit { return .expired }
-        if let limit = limit(grace), let goneAt = candidate.entry.goneAt, goneAt < limit { return .gone }
-        return nil
-    }
-
-    /// The time that was a number of seconds ago; nil if that is too long ago.
-    func limit(_ seconds: Int64) -> Int64? {
-        let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        return overflow ? nil : now.addingSaturating(-span)
     }
 }
 

@@ -37,7 +37,7 @@ extension Connection {
     /// Returns the next entries of a query.
     ///
     /// Unreadable rows are ignored.
-    borrowing func candidates(at cursor: EntryCursor) throws -> (items: [Candidate], next: EntryCursor) {
+    borrowing func candidates(at cursor: EntryQuery.Cursor) throws -> (items: [Candidate], next: EntryQuery.Cursor) {
         try page(at: cursor, adding: Self.candidateColumns) { row, entry in
             let ofJob = row.integer(PageStatement.column + 1)
             return Candidate(

@@ -50,7 +50,7 @@ extension Connection {
     ///
     /// What had the name before stays recorded, since the process may die in between, and so does what the user permits
     /// to be replaced.
-    borrowing func announceDelivery(of next: DeliveryText, at path: String, from url: String) throws {
+    borrowing func announceDelivery(of next: DeliveredFile.Text, at path: String, from url: String) throws {
         try run(
             """
             INSERT INTO delivered (path, seen, url, next) VALUES (?, ?, ?, ?)
@@ -61,7 +61,7 @@ extension Connection {
     }
 
     /// Records a file that has its name.
-    borrowing func recordDelivery(of file: DeliveryText, at path: String, from url: String) throws {
+    borrowing func recordDelivery(of file: DeliveredFile.Text, at path: String, from url: String) throws {
         let now = WallClock.milliseconds
         let first = "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL"
         if try run(first, now, url, file.text, path) > 0 { return }
@@ -70,7 +70,7 @@ extension Connection {
     }
 
     /// Records a later status of a delivered file, unless another delivery has been recorded since.
-    borrowing func renew(_ file: DeliveryText, with now: DeliveryText, of departure: Departure) throws {
+    borrowing func renew(_ file: DeliveredFile.Text, with now: DeliveredFile.Text, of departure: Departure) throws {
         try run("UPDATE delivered SET file = ? WHERE path = ? AND file = ?", now.text, departure.place, file.text)
         for row in departure.rows {
             try run("UPDATE queued SET file = ? WHERE id = ? AND file = ?", now.text, row.id, file.text)
@@ -160,7 +160,7 @@ extension Connection {
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
     /// named it, its path is recorded with it. If two processes were given the same ID, which takes file locks that do not
     /// work, the row is another download's, and stays.
-    borrowing func fulfil(_ row: QueuedRow, with file: DeliveryText?, at path: String) throws {
+    borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile.Text?, at path: String) throws {
         let done = row.rest == nil ? Job.State.done.rawValue : nil
         let rest = row.rest?.stored
         // The text of a file that the server has named is another one, and few files have that.
@@ -233,7 +233,7 @@ extension DownloadStore {
         guard !others.isEmpty else { return }
         try await write { connection in
             for (place, stamp, url) in others {
-                let file = DeliveryText(DeliveredFile(replaceable: stamp))
+                let file = DeliveredFile.Text(DeliveredFile(replaceable: stamp))
                 try connection.announceDelivery(of: file, at: place.path, from: url)
             }
         }

@@ -27,7 +27,7 @@ final class DeliveryBatch: Sendable {
             self.lease = lease
         }
 
-        fileprivate var delivered: DeliveryText? {
+        fileprivate var delivered: DeliveredFile.Text? {
             departure.needsFile ? (try? blob.status()).map(departure.text) : nil
         }
     }
@@ -39,7 +39,7 @@ final class DeliveryBatch: Sendable {
         /// on another file system, or another task or process waits for the download.
         case unnamed
         /// The file was named in the store, but could not be moved to the destination from there.
-        case stored(BlobCreation)
+        case stored(StoreFolder.BlobCreation)
         /// The file's bytes could not be synced.
         case unsynced(SystemError)
         /// The file was named, but a later step failed.
@@ -137,14 +137,14 @@ final class DeliveryBatch: Sendable {
     ///
     /// That name is in the store, so that what is left after a crash is an orphan that the collector removes.
     private func replace(_ file: File, in folder: Folder, _ path: [UInt8]) -> Outcome? {
-        let creation: BlobCreation
+        let creation: StoreFolder.BlobCreation
         do {
             // What a link leads to may not respond, and the other files would wait for it.
             let status = try folder.status(of: file.destination.name)
             if status?.kind == .link { return .unnamed }
             // A pipe, a socket or a device may have been created under this name since the start.
             try file.destination.requireReplaceable(over: status)
-            creation = try BlobCreation(of: file.blob, in: store)
+            creation = try StoreFolder.BlobCreation(of: file.blob, in: store)
         } catch {
             // The delivery of this file alone reports the error.
             return .unnamed

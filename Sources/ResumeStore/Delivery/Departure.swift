@@ -18,18 +18,18 @@ struct Departure: Sendable {
     /// The digest that the file was found to have; nil if none was compared.
     let digest: HTTPDigest?
     /// Makes the record by which a later run recognizes the file.
-    let text: @Sendable (FileStatus) -> DeliveryText
+    let text: @Sendable (FileStatus) -> DeliveredFile.Text
 
     var needsFile: Bool { isRecorded || !rows.isEmpty }
 
     /// Records the file before it gets its name.
-    func announce(_ file: DeliveryText, _ connection: borrowing Connection) throws {
+    func announce(_ file: DeliveredFile.Text, _ connection: borrowing Connection) throws {
         try connection.announceDelivery(of: file, at: place, from: url)
     }
 }
 
 extension Connection {
-    borrowing func record(_ departures: [(departure: Departure, file: DeliveryText?)]) throws {
+    borrowing func record(_ departures: [(departure: Departure, file: DeliveredFile.Text?)]) throws {
         let now = WallClock.milliseconds
         try record(
             departures.flatMap(\.departure.events).map { event in
@@ -81,7 +81,7 @@ extension Departure {
         self.digest = digest
         isRecorded = destination?.isRecorded == true
         text = { status in
-            DeliveryText(
+            DeliveredFile.Text(
                 DeliveredFile(
                     stamp: status.stamp, entityTag: isProved ? representation?.entityTag?.bytes : nil,
                     lastModified: isProved ? representation?.comparableDate : nil,

@@ -61,7 +61,8 @@ struct Staging: Sendable {
     }
 
     /// Creates a hard link; returns nil if that is not possible.
-    private func link(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileIdentity? {
+    private func link(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileStatus.Identity?
+    {
         do {
             let blobs = try store.folder(of: name) ?? store.blobs
             try SystemError.check("link", folder.path(of: staging)) {

@@ -130,7 +130,7 @@ extension Transfer {
     ///   - isShared: Whether another task or process was waiting during the delivery.
     /// - Throws: ``StoreError``
     func leaveStore(
-        _ departure: Departure, _ staged: DeliveryText?, _ status: @autoclosure () -> FileStatus?, isShared: Bool
+        _ departure: Departure, _ staged: DeliveredFile.Text?, _ status: @autoclosure () -> FileStatus?, isShared: Bool
     ) throws {
         let store = try store
         let entry = entry

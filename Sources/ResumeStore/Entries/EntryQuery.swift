@@ -38,48 +38,48 @@ package struct EntryQuery: Sendable, Hashable {
         self.usedBefore = usedBefore
         self.isUnpinned = isUnpinned
     }
-}
 
-/// The position of an entry in an order.
-struct EntryPosition: Sendable, Comparable {
-    /// What the order compares: an integer, or the bytes of a text.
-    var value: SQLiteValue
-    var id: Int64
+    /// The position of an entry in an order.
+    struct Position: Sendable, Comparable {
+        /// What the order compares: an integer, or the bytes of a text.
+        var value: SQLiteValue
+        var id: Int64
 
-    static func < (left: EntryPosition, right: EntryPosition) -> Bool {
-        switch (left.value, right.value) {
-        case (let value, let other) where value == other: left.id < right.id
-        case (.integer(let left), .integer(let right)): left < right
-        case (.blob(let left), .blob(let right)): left.lexicographicallyPrecedes(right)
-        // Values of other types than integers come last in SQLite.
-        case (.integer, _): true
-        default: false
+        static func < (left: Position, right: Position) -> Bool {
+            switch (left.value, right.value) {
+            case (let value, let other) where value == other: left.id < right.id
+            case (.integer(let left), .integer(let right)): left < right
+            case (.blob(let left), .blob(let right)): left.lexicographicallyPrecedes(right)
+            // Values of other types than integers come last in SQLite.
+            case (.integer, _): true
+            default: false
+            }
         }
     }
-}
 
-/// How far an iteration has come.
-struct EntryCursor: Sendable {
-    let query: EntryQuery
-    /// The position of the last visited entry; nil before the first one.
-    var position: EntryPosition?
-    var isAtEnd = false
+    /// How far an iteration has come.
+    struct Cursor: Sendable {
+        let query: EntryQuery
+        /// The position of the last visited entry; nil before the first one.
+        var position: EntryQuery.Position?
+        var isAtEnd = false
 
-    init(_ query: EntryQuery, after position: EntryPosition? = nil) {
-        self.query = query
-        self.position = position
-    }
-
-    /// The cursor after a page.
-    ///
-    /// In a damaged database, the rows of an index may be in a wrong order, so that the iteration would not end.
-    func advanced(to next: EntryPosition?) -> EntryCursor {
-        var cursor = self
-        if let next, position.map({ query.isReversed ? next < $0 : next > $0 }) ?? true {
-            cursor.position = next
-        } else {
-            cursor.isAtEnd = true
+        init(_ query: EntryQuery, after position: EntryQuery.Position? = nil) {
+            self.query = query
+            self.position = position
         }
-        return cursor
+
+        /// The cursor after a page.
+        ///
+        /// In a damaged database, the rows of an index may be in a wrong order, so that the iteration would not end.
+        func advanced(to next: EntryQuery.Position?) -> Cursor {
+            var cursor = self
+            if let next, position.map({ query.isReversed ? next < $0 : next > $0 }) ?? true {
+                cursor.position = next
+            } else {
+                cursor.isAtEnd = true
+            }
+            return cursor
+        }
     }
 }

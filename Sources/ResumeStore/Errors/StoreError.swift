@@ -100,9 +100,7 @@ public struct StoreError: Error, Sendable, Equatable {
     public static func == (left: StoreError, right: StoreError) -> Bool {
         left.code == right.code
     }
-}
 
-extension StoreError {
     /// Throws in a forked child, where all locks belong to the parent and the store's threads do not run.
     ///
     /// It must be called before anything waits; it only reads memory.

@@ -55,39 +55,6 @@ extension StoreFolder {
     }
 }
 
-/// An empty blob that no row refers to yet.
-///
-/// It holds the creation lock while it exists, so that orphans cannot be removed between the creation of the file and
-/// the commit of its row.
-final class BlobCreation: Sendable {
-    let name: BlobName
-    let file: OpenFile
-    /// Its folder, opened before it got its name, so that a sync reports all errors since then.
-    let folder: Folder
-    private let lock: StoreLock
-
-    /// Creates a file, or gives an unnamed one a name and its permissions.
-    init(of unnamed: OpenFile? = nil, in store: StoreFolder) throws {
-        name = BlobName(in: BlobFolders.next())
-        lock = try StoreLock(creationsIn: store)
-        try lock.holdShared()
-        do {
-            folder = try store.makeFolder(of: name)
-            if let unnamed {
-                try SystemError.check("fchmod", folder.path(of: name.fileName)) { fchmod(unnamed.descriptor, 0o600) }
-                try unnamed.name(name.fileName, in: folder)
-            }
-            file = try unnamed ?? OpenFile(name.fileName, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
-        } catch {
-            // deinit is not called.
-            lock.unlock()
-            throw error
-        }
-    }
-
-    deinit { lock.unlock() }
-}
-
 /// Unnamed files, which disappear when they are closed.
 extension StoreFolder {
     /// Opens an empty unnamed file next to the blobs; nil if the system does not support them, or cannot name them
@@ -95,8 +62,43 @@ extension StoreFolder {
     func unnamedBlob() -> OpenFile? {
         guard Self.canNameFiles else { return nil }
         // With the permissions of delivered files; other users cannot open it before.
-        return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags, mode: FileMode.ordinary)
+        return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags, mode: OpenFile.ordinaryMode)
     }
 
     private static let canNameFiles = unsafe resume_files_unnamed_flags != 0 && access("/proc/self/fd", X_OK) == 0
+
+    /// An empty blob that no row refers to yet.
+    ///
+    /// It holds the creation lock while it exists, so that orphans cannot be removed between the creation of the file and
+    /// the commit of its row.
+    final class BlobCreation: Sendable {
+        let name: BlobName
+        let file: OpenFile
+        /// Its folder, opened before it got its name, so that a sync reports all errors since then.
+        let folder: Folder
+        private let lock: StoreLock
+
+        /// Creates a file, or gives an unnamed one a name and its permissions.
+        init(of unnamed: OpenFile? = nil, in store: StoreFolder) throws {
+            name = BlobName(in: BlobFolders.next())
+            lock = try StoreLock(creationsIn: store)
+            try lock.holdShared()
+            do {
+                folder = try store.makeFolder(of: name)
+                if let unnamed {
+                    try SystemError.check("fchmod", folder.path(of: name.fileName)) {
+                        fchmod(unnamed.descriptor, 0o600)
+                    }
+                    try unnamed.name(name.fileName, in: folder)
+                }
+                file = try unnamed ?? OpenFile(name.fileName, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
+            } catch {
+                // deinit is not called.
+                lock.unlock()
+                throw error
+            }
+        }
+
+        deinit { lock.unlock() }
+    }
 }

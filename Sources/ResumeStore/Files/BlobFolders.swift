@@ -12,7 +12,7 @@ enum BlobFolders {
         /// The number of blobs in the current folder.
         var count = 0
         /// The folders whose own names were synced by this process.
-        var synced: Set<FileIdentity> = []
+        var synced: Set<FileStatus.Identity> = []
     }
 
     /// The number of blobs after which another folder is used.
@@ -35,7 +35,7 @@ enum BlobFolders {
     }
 
     /// Makes the name of a new blob survive a power loss, and once that of its folder.
-    static func synchronize(_ creation: BlobCreation, in store: StoreFolder) async throws {
+    static func synchronize(_ creation: StoreFolder.BlobCreation, in store: StoreFolder) async throws {
         try await FolderSynchronizer.shared.synchronize(creation.folder)
         let folder = try creation.folder.file.status().identity
         if state.withLock({ $0.synced.contains(folder) }) { return }
@@ -50,7 +50,7 @@ enum BlobFolders {
 extension StoreFolder {
     /// Returns the folders of blobs in `blobs` or in a folder like it, in order; at last nil for that folder itself.
     package static func blobFolders(in blobs: Folder) throws(SystemError) -> [String?] {
-        let listing = try FolderListing(of: blobs)
+        let listing = try Folder.Listing(of: blobs)
         let names = listing.next(4096)
         // If it has many blobs of an older release, looking for 256 names is faster than reading the rest.
         let isComplete = listing.next(1).isEmpty
@@ -97,7 +97,7 @@ extension StoreFolder {
     func hasBlobs() throws(SystemError) -> Bool {
         for part in try Self.blobFolders(in: blobs) {
             guard let folder = try Self.blobFolder(part, in: blobs) else { continue }
-            let listing = try FolderListing(of: folder)
+            let listing = try Folder.Listing(of: folder)
             while case let names = listing.next(256), !names.isEmpty {
                 if names.contains(where: { BlobName(fileName: $0) != nil }) { return true }
             }

@@ -50,33 +50,6 @@ extension FileStatus {
     }
 }
 
-/// A delivered file and its text, which is made once for all rows that have it.
-struct DeliveryText: Sendable {
-    let file: DeliveredFile
-    let text: String
-
-    init(_ file: DeliveredFile) {
-        self.file = file
-        text = file.stored
-    }
-
-    /// Returns the same, without its digest if more has changed since an earlier status than the time of the status:
-    /// somebody has written to the file, or its file system has times of its own.
-    func since(_ earlier: DeliveryText?) -> DeliveryText {
-        guard let earlier, earlier.renewed(with: self).file.stamp != file.stamp else { return self }
-        var file = file
-        file.digest = nil
-        return DeliveryText(file)
-    }
-
-    /// Returns the same with a later status, or this one if more has changed than the time of the status.
-    func renewed(with later: DeliveryText?) -> DeliveryText {
-        var stamp = file.stamp
-        stamp.changed = later?.file.stamp.changed
-        return later.flatMap { $0.file.stamp == stamp ? $0 : nil } ?? self
-    }
-}
-
 /// The file of a job as a text.
 extension DeliveredFile {
     /// The words, of which the last one may contain spaces.
@@ -139,5 +112,32 @@ extension DeliveredFile {
         }
         path = bytes(words[6]).map { String(decoding: $0, as: UTF8.self) }
         resource = bytes(words[7]).flatMap { Provenance(stored: String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// A delivered file and its text, which is made once for all rows that have it.
+    struct Text: Sendable {
+        let file: DeliveredFile
+        let text: String
+
+        init(_ file: DeliveredFile) {
+            self.file = file
+            text = file.stored
+        }
+
+        /// Returns the same, without its digest if more has changed since an earlier status than the time of the status:
+        /// somebody has written to the file, or its file system has times of its own.
+        func since(_ earlier: Text?) -> Text {
+            guard let earlier, earlier.renewed(with: self).file.stamp != file.stamp else { return self }
+            var file = file
+            file.digest = nil
+            return Text(file)
+        }
+
+        /// Returns the same with a later status, or this one if more has changed than the time of the status.
+        func renewed(with later: Text?) -> Text {
+            var stamp = file.stamp
+            stamp.changed = later?.file.stamp.changed
+            return later.flatMap { $0.file.stamp == stamp ? $0 : nil } ?? self
+        }
     }
 }

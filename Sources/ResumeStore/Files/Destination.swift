@@ -162,7 +162,7 @@ extension DownloadStore {
         /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
         func mode(in folder: Folder) throws(SystemError) -> mode_t {
             guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
-                return FileMode.ordinary
+                return OpenFile.ordinaryMode
             }
             return old.permissions & 0o777 | 0o600
         }
@@ -176,7 +176,7 @@ extension DownloadStore {
         }
 
         /// The error for an existing file that is not this program's.
-        package func isRefused(_ refusal: NameRefusal) -> StoreError {
+        package func isRefused(_ refusal: NameDecision.Refusal) -> StoreError {
             let path = Printable.escaped(path)
             let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
             return StoreError(

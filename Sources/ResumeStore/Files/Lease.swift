@@ -5,10 +5,10 @@ import Synchronization
 /// A kernel lock on the byte with an entry's ID as its offset, released with this object or when its process ends.
 package final class Lease: Sendable {
     let id: Int64
-    private let table: LockTable
-    private let waiters: LockTable
+    private let table: Table
+    private let waiters: Table
 
-    private init?(_ id: Int64, of table: LockTable, exclusively: Bool, _ waiters: LockTable) throws {
+    private init?(_ id: Int64, of table: Table, exclusively: Bool, _ waiters: Table) throws {
         guard try table.take(id, exclusively: exclusively) else { return nil }
         self.id = id
         self.table = table
@@ -62,53 +62,53 @@ package final class Lease: Sendable {
     ///
     /// If it is unknown, the blob is kept, which only needs disk space.
     var isAwaited: Bool { (try? waiters.isLocked(id)) ?? true }
-}
 
-/// The locks of one open store in a lock file, which is opened with the first one.
-///
-/// They share a descriptor, whose locks do not exclude each other, so the holders are also counted here.
-final class LockTable: Sendable {
-    private struct State {
-        var locks: ByteLocks?
-        var holders: [Int64: Int] = [:]
-    }
-
-    private let open: @Sendable () throws -> ByteLocks
-    private let state = Mutex(State())
-
-    init(_ file: StoreFolder.LockFile, in root: Folder) {
-        open = { try ByteLocks(file.rawValue, in: root, flags: O_RDWR | O_CREAT) }
-    }
-
-    private func with<Result>(_ body: (ByteLocks, inout [Int64: Int]) throws -> Result) throws -> Result {
-        try state.withLock { state in
-            let locks = try state.locks ?? open()
-            state.locks = locks
-            return try body(locks, &state.holders)
+    /// The locks of one open store in a lock file, which is opened with the first one.
+    ///
+    /// They share a descriptor, whose locks do not exclude each other, so the holders are also counted here.
+    final class Table: Sendable {
+        private struct State {
+            var locks: ByteLocks?
+            var holders: [Int64: Int] = [:]
         }
-    }
 
-    fileprivate func take(_ id: Int64, exclusively: Bool) throws -> Bool {
-        try with { locks, holders in
-            let count = holders[id] ?? 0
-            guard try count == 0 ? locks.tryLock(id, exclusively: exclusively) : !exclusively else { return false }
-            holders[id] = count + 1
-            return true
+        private let open: @Sendable () throws -> ByteLocks
+        private let state = Mutex(State())
+
+        init(_ file: StoreFolder.LockFile, in root: Folder) {
+            open = { try ByteLocks(file.rawValue, in: root, flags: O_RDWR | O_CREAT) }
         }
-    }
 
-    fileprivate func giveBack(_ id: Int64) {
-        // In a forked child the locks belong to the parent.
-        guard !ForkedChild.isCurrent else { return }
-        try? with { locks, holders in
-            guard let count = holders[id] else { return }
-            holders[id] = count > 1 ? count - 1 : nil
-            if count == 1 { locks.unlock(id) }
+        private func with<Result>(_ body: (ByteLocks, inout [Int64: Int]) throws -> Result) throws -> Result {
+            try state.withLock { state in
+                let locks = try state.locks ?? open()
+                state.locks = locks
+                return try body(locks, &state.holders)
+            }
         }
-    }
 
-    /// Returns whether others have locked a byte.
-    fileprivate func isLocked(_ id: Int64) throws -> Bool { try with { locks, _ in try locks.isLocked(id) } }
+        fileprivate func take(_ id: Int64, exclusively: Bool) throws -> Bool {
+            try with { locks, holders in
+                let count = holders[id] ?? 0
+                guard try count == 0 ? locks.tryLock(id, exclusively: exclusively) : !exclusively else { return false }
+                holders[id] = count + 1
+                return true
+            }
+        }
+
+        fileprivate func giveBack(_ id: Int64) {
+            // In a forked child the locks belong to the parent.
+            guard !ForkedChild.isCurrent else { return }
+            try? with { locks, holders in
+                guard let count = holders[id] else { return }
+                holders[id] = count > 1 ? count - 1 : nil
+                if count == 1 { locks.unlock(id) }
+            }
+        }
+
+        /// Returns whether others have locked a byte.
+        fileprivate func isLocked(_ id: Int64) throws -> Bool { try with { locks, _ in try locks.isLocked(id) } }
+    }
 }
 
 /// A key of which the store holds nothing, locked for one download.

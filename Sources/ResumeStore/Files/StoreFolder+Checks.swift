@@ -132,9 +132,7 @@ extension StoreFolder {
             "\(path)/\(name) is not a journal of this store: it names another file, which SQLite would remove",
             advice: "Move it away, and find out who put it there.")
     }
-}
 
-extension StoreFolder {
     /// Refuses a database that SQLite opens as read-only because of the format version in its header, although this
     /// user may write to the file.
     package func requireKnownFormat(of connection: borrowing Connection) throws {

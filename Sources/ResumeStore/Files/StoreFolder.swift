@@ -45,9 +45,9 @@ package struct StoreFolder: Sendable {
     private let pathWithoutLinks: String
     package let root: Folder
     package let blobs: Folder
-    let leases: LockTable
-    let waiters: LockTable
-    let paused: LockTable
+    let leases: Lease.Table
+    let waiters: Lease.Table
+    let paused: Lease.Table
 
     /// Opens the folder, and creates it first if `creating` is true.
     package init(path: String, creating: Bool) throws {
@@ -77,9 +77,9 @@ package struct StoreFolder: Sendable {
                     cause: error)
             }
         }
-        leases = LockTable(.leases, in: root)
-        waiters = LockTable(.waiters, in: root)
-        paused = LockTable(.paused, in: root)
+        leases = Lease.Table(.leases, in: root)
+        waiters = Lease.Table(.waiters, in: root)
+        paused = Lease.Table(.paused, in: root)
         self.path = path
         pathWithoutLinks = Self.withoutLinks(path)
         try Self.requirePrivate(root, at: path, of: path)

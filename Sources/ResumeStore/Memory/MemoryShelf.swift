@@ -1,23 +1,13 @@
 import ResumeFiles
 import ResumeHTTP
 
-/// An entry of a store in memory, with its bytes.
-struct MemoryHeld: Sendable {
-    var entry: Entry
-    /// nil before the first response that was used.
-    var blob: MemoryBlob?
-
-    /// Whether there is nothing to keep.
-    var isEmpty: Bool { blob == nil || entry.held.isEmpty && !entry.held.hasAllBytes }
-}
-
 /// The bookkeeping of a memory store: its entries, their leases, and the order of eviction, without bytes and locks.
 ///
 /// It uses a dictionary instead of an in-memory database: there is one process, nothing has to survive it, and there are
 /// few entries.
 struct MemoryShelf {
     private struct Item {
-        var held: MemoryHeld
+        var held: Held
         /// The reserved capacity in bytes.
         var size = 0
         /// When it was last released, as a sequence number.
@@ -65,13 +55,13 @@ struct MemoryShelf {
         let idle = variants(of: name).last { items[Variant.key(name, $0.number)]?.isInUse == false }?.number
         guard let fresh = (free ?? idle).map(make) else { return nil }
         remove(fresh.key)
-        items[fresh.key] = Item(held: MemoryHeld(entry: fresh))
+        items[fresh.key] = Item(held: Held(entry: fresh))
         return fresh
     }
 
     /// The result of trying to take an entry.
     enum Taking {
-        case taken(MemoryHeld)
+        case taken(Held)
         case inUse
         case absent
     }
@@ -83,16 +73,16 @@ struct MemoryShelf {
     ///   - fresh: The entry to add if there is none; nil to add none.
     /// - Returns: The entry, if it is available.
     mutating func take(_ key: String, orElse fresh: Entry?) -> Taking {
-        guard var held = items[key]?.held ?? fresh.map({ MemoryHeld(entry: $0) }) else { return .absent }
+        guard var held = items[key]?.held ?? fresh.map({ Held(entry: $0) }) else { return .absent }
         if items[key]?.isInUse == true { return .inUse }
         held.entry.isInUse = true
         // The bytes of an entry in use belong to its transfer.
-        items[key, default: Item(held: held)].held = MemoryHeld(entry: held.entry)
+        items[key, default: Item(held: held)].held = Held(entry: held.entry)
         return .taken(held)
     }
 
     /// Updates an entry in use.
-    mutating func update(_ held: MemoryHeld, size: Int) {
+    mutating func update(_ held: Held, size: Int) {
         guard let old = items[held.entry.key]?.size else { return }
         items[held.entry.key]?.held = held
         items[held.entry.key]?.size = size
@@ -149,5 +139,15 @@ struct MemoryShelf {
         let oldest = items.values.filter { !$0.isInUse }.min { $0.lastUse < $1.lastUse }
         if let oldest { remove(oldest.entry.key) }
         return oldest != nil
+    }
+
+    /// An entry of a store in memory, with its bytes.
+    struct Held: Sendable {
+        var entry: Entry
+        /// nil before the first response that was used.
+        var blob: MemoryBlob?
+
+        /// Whether there is nothing to keep.
+        var isEmpty: Bool { blob == nil || entry.held.isEmpty && !entry.held.hasAllBytes }
     }
 }

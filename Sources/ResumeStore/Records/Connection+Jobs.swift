@@ -59,12 +59,14 @@ extension Connection {
     ///   - areNew: Whether each has another destination than all other jobs of the list, and none gets a number.
     /// - Returns: What became of each.
     /// - Throws: `SQLiteError`.
-    borrowing func enlist(_ new: [NewJob], as listing: JobListing, areNew: Bool) throws -> [Enlisted] {
+    borrowing func enlist(
+        _ new: [JobTable.NewJob], as listing: JobTable.Listing, areNew: Bool
+    ) throws -> [JobTable.Enlisted] {
         if areNew { return try insert(new, as: listing) }
         return try new.flatMap { job in
             var job = job
             let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
-            if let first, first.key == job.key, first.terms == job.terms { return [Enlisted.repeated] }
+            if let first, first.key == job.key, first.terms == job.terms { return [JobTable.Enlisted.repeated] }
             if let first, !listing.renames { return [.clash(first.position)] }
             if listing.renames, try first != nil || isOccupied(job.destination, for: job, in: listing.queue) {
                 guard try !has(job, in: listing.list) else { return [.repeated] }
@@ -76,8 +78,9 @@ extension Connection {
     }
 
     /// Records jobs of which the list has none; a single one may have been there before.
-    private borrowing func insert(_ new: [NewJob], as listing: JobListing) throws -> [Enlisted] {
-        var results: [Enlisted] = []
+    private borrowing func insert(_ new: [JobTable.NewJob], as listing: JobTable.Listing) throws -> [JobTable.Enlisted]
+    {
+        var results: [JobTable.Enlisted] = []
         // RETURNING would take twice as long as the rest.
         try insert(
             """
@@ -103,7 +106,9 @@ extension Connection {
     }
 
     /// Records a job again that may have a row, which is that of an earlier list or, for a new job, was just inserted.
-    private borrowing func enlistAgain(_ job: NewJob, as listing: JobListing, isNew: Bool) throws -> Enlisted {
+    private borrowing func enlistAgain(_ job: JobTable.NewJob, as listing: JobTable.Listing, isNew: Bool) throws
+        -> JobTable.Enlisted
+    {
         // A row that cannot be read is replaced.
         let known = try first(
             "SELECT \(Self.jobColumns) FROM queued WHERE queue = ? AND key = ? AND destination = ?",
@@ -144,7 +149,7 @@ extension Connection {
     }
 
     /// Whether a list has the same job with another destination.
-    private borrowing func has(_ job: NewJob, in list: Int64) throws -> Bool {
+    private borrowing func has(_ job: JobTable.NewJob, in list: Int64) throws -> Bool {
         let sql = "SELECT 1 FROM queued WHERE key = ? AND list = ? AND terms IS ? LIMIT 1"
         return try integer(sql, job.key, list, job.terms) != nil
     }

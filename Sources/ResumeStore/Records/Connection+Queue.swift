@@ -29,9 +29,10 @@ extension Connection {
             id: id, key: key, url: url, destination: destination, state: state, priority: row.integer(5) ?? 0,
             isExclusive: row.integer(6) == 1, position: min(max(position, -largest), largest), terms: row.text(8),
             failure: row.text(9).map { Reason(stored: $0) })
-        job.attempts = row.integer(10) ?? 0
-        job.list = row.integer(11) ?? 0
-        job.file = row.text(12).flatMap(DeliveredFile.init(stored:))
+        if let list = row.integer(11), list != 0 {
+            let file = row.text(12).flatMap(DeliveredFile.init(stored:))
+            job.kind = .listed(in: list, attempts: row.integer(10) ?? 0, file: file)
+        }
         return job
     }
 
@@ -129,7 +130,7 @@ extension Connection {
 /// Numbers for files of the same name.
 extension Connection {
     /// Whether a path has a file that is not that of a job, so that the job's file gets a number.
-    borrowing func isOccupied(_ path: String, for job: NewJob, in queue: Int64) throws -> Bool {
+    borrowing func isOccupied(_ path: String, for job: JobTable.NewJob, in queue: Int64) throws -> Bool {
         let place = try Destination(path)
         let found = place.found
         guard let now = found.stamp, !job.isInPlace || path != job.destination else { return false }
@@ -144,7 +145,7 @@ extension Connection {
     }
 
     /// Returns the path with a number that a job had in an earlier list, unless another job or file has it now.
-    borrowing func earlierPath(for new: NewJob, in queue: Int64, of list: Int64) throws -> String? {
+    borrowing func earlierPath(for new: JobTable.NewJob, in queue: Int64, of list: Int64) throws -> String? {
         let two = Destination.path(new.destination, numbered: 2)
         let start = zip(Destination.path(new.destination, numbered: 1), two).prefix { $0 == $1 }.count
         let sql = "SELECT destination FROM queued WHERE queue = ? AND key = ? ORDER BY id"
@@ -162,7 +163,7 @@ extension Connection {
     /// Returns the path with a number that no other job of a list has, and no other file.
     ///
     /// The number is found by doubling and halving, since a list may have thousands of files with the same name.
-    borrowing func freePath(for new: NewJob, in queue: Int64, of list: Int64) throws -> String {
+    borrowing func freePath(for new: JobTable.NewJob, in queue: Int64, of list: Int64) throws -> String {
         func isTaken(_ number: Int) throws -> Bool {
             let path = Destination.path(new.destination, numbered: number)
             return try job(at: path, of: list) != nil || isOccupied(path, for: new, in: queue)

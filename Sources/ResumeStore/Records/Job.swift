@@ -20,6 +20,15 @@ package struct Job: Sendable, Hashable {
         package var isEnded: Bool { self == .failed || self == .done || self == .cancelled }
     }
 
+    /// What only the rows of one kind of queue have.
+    package enum Kind: Sendable, Hashable {
+        /// A download in the queue of a program.
+        case queued(priority: Int64, isExclusive: Bool)
+        /// A job: the run of the command line that asked for it last, how many of its runs have ended, other than by an
+        /// interruption, and the delivered file; nil before the first delivery.
+        case listed(in: Int64, attempts: Int64, file: DeliveredFile?)
+    }
+
     /// The row's ID, which is never reused; 0 if there is no row.
     package var id: Int64
     /// The key of the download in the store.
@@ -29,8 +38,7 @@ package struct Job: Sendable, Hashable {
     /// The absolute path of the destination.
     package var destination: String
     package var state: State
-    package var priority: Int64
-    package var isExclusive: Bool
+    package var kind: Kind
     /// Its place in the list, as numbered by the caller; in the queue of a program, those with a higher position run
     /// first.
     package var position: Int64
@@ -38,13 +46,7 @@ package struct Job: Sendable, Hashable {
     package var terms: String?
     /// Why the last attempt failed; nil if it did not.
     package var failure: Reason?
-    /// How many of its runs have ended, other than by an interruption.
-    package var attempts: Int64 = 0
-    /// The run of the command line that asked for it last; 0 in the queue of a program.
-    package var list: Int64 = 0
-    /// The delivered file; nil before the first delivery.
-    package var file: DeliveredFile?
-    /// Whether that was in place when the job was claimed; read-only.
+    /// Whether its file was in place when the job was claimed; read-only.
     package internal(set) var isInPlace = false
     /// The number of its stored bytes; read-only.
     package var receivedBytes: Int64 = 0
@@ -60,85 +62,17 @@ package struct Job: Sendable, Hashable {
         self.url = url
         self.destination = destination
         self.state = state
-        self.priority = priority
-        self.isExclusive = isExclusive
+        kind = .queued(priority: priority, isExclusive: isExclusive)
         self.position = position
         self.terms = terms
         self.failure = failure
     }
-}
 
-/// A download to be recorded as a job.
-package struct NewJob: Sendable {
-    package var key: String
-    package var url: String
-    /// The absolute path of the destination.
-    package var destination: String
-    package var terms: String?
-    /// Returns the identity of its request, which is needed only if the job is known.
-    package var identity: @Sendable () -> RequestIdentity
-    /// Its place in the list; any number.
-    package var position: Int64
-    /// Whether the server names the file, so that jobs of one list may have the same destination.
-    package var isNamedByServer: Bool
-    /// Whether the file at the destination is known to be the right one, so that it gets no number.
-    package var isInPlace = false
-
-    package init(
-        key: String, url: String, destination: String, terms: String?, position: Int64,
-        isNamedByServer: Bool, identity: @escaping @Sendable () -> RequestIdentity
-    ) {
-        self.key = key
-        self.url = url
-        self.destination = destination
-        self.terms = terms
-        self.identity = identity
-        self.position = position
-        self.isNamedByServer = isNamedByServer
-    }
-}
-
-/// What became of a download that was to be recorded as a job.
-package enum Enlisted: Sendable {
-    /// A job is to run, whose file may have been numbered.
-    case due(Int64, destination: String)
-    /// An earlier run of the same list, which is not done, has delivered its file.
-    case done(Job)
-    /// The list contains it already.
-    case repeated
-    /// Its file is that of the job at a position of the list.
-    case clash(Int64)
-
-    /// The path of a job that is to run.
-    package var destination: String? {
-        if case .due(_, let destination) = self { destination } else { nil }
-    }
-}
-
-/// How a list is recorded.
-package struct JobListing: Sendable {
-    /// The number of the run.
-    var list: Int64 = 0
-    var queue: Int64 = 0
-    /// The key of the store's hashes.
-    var key = HashKey.none
-    /// Whether files of the same name are numbered.
-    package var renames: Bool
-    /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.
-    package var unfinished: Set<Int64>
-    /// Whether the file of a job is also one for a new job with other terms.
-    package var isAnswered: @Sendable (_ new: NewJob, _ by: Job) -> Bool
-
-    /// Whether the jobs are done from the beginning, since no run of the queue waits for them.
-    package var isDone = false
-
-    package init(
-        renames: Bool, unfinished: Set<Int64>, isAnswered: @escaping @Sendable (_ new: NewJob, _ by: Job) -> Bool
-    ) {
-        self.renames = renames
-        self.unfinished = unfinished
-        self.isAnswered = isAnswered
-    }
+    package var priority: Int64 { if case .queued(let priority, _) = kind { priority } else { 0 } }
+    package var isExclusive: Bool { kind == .queued(priority: priority, isExclusive: true) }
+    package var list: Int64 { if case .listed(let list, _, _) = kind { list } else { 0 } }
+    package var attempts: Int64 { if case .listed(_, let attempts, _) = kind { attempts } else { 0 } }
+    package var file: DeliveredFile? { if case .listed(_, _, let file) = kind { file } else { nil } }
 }
 
 /// A row of a queue that a delivery fulfils.
@@ -165,5 +99,79 @@ extension JobTable {
         case done(Job)
         /// It was cancelled, or forgotten, or cannot be read: then nothing is known of it.
         case gone(Job?)
+    }
+
+    /// A download to be recorded as a job.
+    package struct NewJob: Sendable {
+        package var key: String
+        package var url: String
+        /// The absolute path of the destination.
+        package var destination: String
+        package var terms: String?
+        /// Returns the identity of its request, which is needed only if the job is known.
+        package var identity: @Sendable () -> RequestIdentity
+        /// Its place in the list; any number.
+        package var position: Int64
+        /// Whether the server names the file, so that jobs of one list may have the same destination.
+        package var isNamedByServer: Bool
+        /// Whether the file at the destination is known to be the right one, so that it gets no number.
+        package var isInPlace = false
+
+        package init(
+            key: String, url: String, destination: String, terms: String?, position: Int64,
+            isNamedByServer: Bool, identity: @escaping @Sendable () -> RequestIdentity
+        ) {
+            self.key = key
+            self.url = url
+            self.destination = destination
+            self.terms = terms
+            self.identity = identity
+            self.position = position
+            self.isNamedByServer = isNamedByServer
+        }
+    }
+
+    /// What became of a download that was to be recorded as a job.
+    package enum Enlisted: Sendable {
+        /// A job is to run, whose file may have been numbered.
+        case due(Int64, destination: String)
+        /// An earlier run of the same list, which is not done, has delivered its file.
+        case done(Job)
+        /// The list contains it already.
+        case repeated
+        /// Its file is that of the job at a position of the list.
+        case clash(Int64)
+
+        /// The path of a job that is to run.
+        package var destination: String? {
+            if case .due(_, let destination) = self { destination } else { nil }
+        }
+    }
+
+    /// How a list is recorded.
+    package struct Listing: Sendable {
+        /// The number of the run.
+        var list: Int64 = 0
+        var queue: Int64 = 0
+        /// The key of the store's hashes.
+        var key = HashKey.none
+        /// Whether files of the same name are numbered.
+        package var renames: Bool
+        /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.
+        package var unfinished: Set<Int64>
+        /// Whether the file of a job is also one for a new job with other terms.
+        package var isAnswered: @Sendable (_ new: JobTable.NewJob, _ by: Job) -> Bool
+
+        /// Whether the jobs are done from the beginning, since no run of the queue waits for them.
+        package var isDone = false
+
+        package init(
+            renames: Bool, unfinished: Set<Int64>,
+            isAnswered: @escaping @Sendable (_ new: JobTable.NewJob, _ by: Job) -> Bool
+        ) {
+            self.renames = renames
+            self.unfinished = unfinished
+            self.isAnswered = isAnswered
+        }
     }
 }

@@ -74,7 +74,7 @@ public final class DownloadStore: Sendable {
     let guardLock: StoreLock
     let checkpointer: Checkpointer
     let deliveries: DeliveryBatch
-    let room = StoreRoom()
+    let room = Room()
     /// The key of the hashes of requests.
     package let identityKey: HashKey
 

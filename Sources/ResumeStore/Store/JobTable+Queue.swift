@@ -126,9 +126,7 @@ extension DownloadStore {
         }
         return waiters
     }
-}
 
-extension DownloadStore {
     /// Releases memory that SQLite does not need.
     package func releaseMemory() async {
         // Errors are ignored, since this only frees memory; pages are read again if needed.

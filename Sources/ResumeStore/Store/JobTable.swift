@@ -60,7 +60,7 @@ package final class JobTable: Sendable {
     ///   - listing: How they are recorded.
     /// - Returns: What became of each.
     /// - Throws: ``StoreError``
-    package func enlist(_ new: [NewJob], as listing: JobListing) async throws -> [Enlisted] {
+    package func enlist(_ new: [NewJob], as listing: Listing) async throws -> [Enlisted] {
         var listing = listing
         listing.list = list
         listing.queue = queue

@@ -107,7 +107,7 @@ package enum Schema {
         let (version, application, texts) = try connection.transaction(.deferred) {
             (
                 try connection.count("PRAGMA user_version"),
-                try connection.count("PRAGMA application_id"), try SchemaTexts(of: connection)
+                try connection.count("PRAGMA application_id"), try Texts(of: connection)
             )
         }
         if texts.isEmpty && version == 0 { return 0 }

@@ -13,8 +13,6 @@ package struct Caller: Sendable {
     var policy: ResumePolicy
     /// The destination file, if it is known.
     var destination: Destination?
-    /// The stored representation to open; nil for the one that the server is most likely to send.
-    package var variant: Int?
     /// What the last response came from; nil before the first one.
     var answer: Provenance?
     /// How that is related to what the stored bytes came from.

@@ -28,9 +28,11 @@ extension DownloadStore {
     }
 
     /// Opens a download that runs on a queue of the caller, and whose destination was checked before.
+    ///
+    /// Without a chosen variant, it is the one that the server is most likely to send.
     package func open(
-        _ caller: Caller, key: String?, selection: RangeSelection?, holding free: FreeKey? = nil, waits: Bool,
-        on queue: isolated TransferQueue
+        _ caller: Caller, key: String?, selection: RangeSelection?, variant chosen: Int? = nil,
+        holding free: FreeKey? = nil, waits: Bool, on queue: isolated TransferQueue
     ) async throws -> Transfer {
         let name = Self.key(of: caller.url, named: key, selection: selection)
         let (identityKey, folder, number) = (identityKey, folder, Lease.number(of: name, identityKey))
@@ -45,7 +47,7 @@ extension DownloadStore {
                 keyLease = try keyLease ?? Lease.take(number, in: folder)
                 let row = try readNow { connection in
                     let best = try connection.variants(of: name).best(for: caller.identity, key: identityKey)
-                    let variant = caller.variant ?? best ?? 1
+                    let variant = chosen ?? best ?? 1
                     return (id: try connection.id(ofKey: Variant.key(name, variant)), variant: variant)
                 }
                 guard let id = row.id else {
@@ -177,16 +179,16 @@ extension DownloadStore {
             entry: adopted, blob: trusted.blob,
             damage: adopted.receivedBytes < entry.receivedBytes ? trusted.reason : nil, unread: unread)
     }
-}
 
-/// An entry after its bytes were checked.
-struct Recovered: Sendable {
-    var entry: Entry
-    var blob: (any BodyStorage)?
-    /// Why some bytes are no longer stored; nil if none were lost.
-    var damage: Reason?
-    /// The blocks that must be compared with their checksums.
-    var unread: [Block] = []
+    /// An entry after its bytes were checked.
+    struct Recovered: Sendable {
+        var entry: Entry
+        var blob: (any BodyStorage)?
+        /// Why some bytes are no longer stored; nil if none were lost.
+        var damage: Reason?
+        /// The blocks that must be compared with their checksums.
+        var unread: [Block] = []
+    }
 }
 
 extension Entry {

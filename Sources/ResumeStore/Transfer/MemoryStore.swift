@@ -16,7 +16,7 @@ public final class MemoryStore: PartialStore {
     private struct State {
         var shelf: MemoryShelf
         /// The tasks that wait for an entry, in order.
-        var waiters: [String: [AsyncStream<MemoryHeld>.Continuation]] = [:]
+        var waiters: [String: [AsyncStream<MemoryShelf.Held>.Continuation]] = [:]
     }
 
     /// The maximum total size of all entries in bytes, including those in use.
@@ -81,13 +81,13 @@ public final class MemoryStore: PartialStore {
         let variants = state.withLock { $0.shelf.variants(of: name) }
         let variant = variants.best(for: caller.identity, key: identityKey) ?? 1
         let fresh = Entry(unclaimed: name, variant: variant, caller, selection)
-        var held = try await take(fresh.key, orElse: fresh, waits: waits) ?? MemoryHeld(entry: fresh)
+        var held = try await take(fresh.key, orElse: fresh, waits: waits) ?? MemoryShelf.Held(entry: fresh)
         // A custom key may equal the key of other ranges or variants.
         if held.entry.variant != variant || held.entry.selection != selection {
-            held = MemoryHeld(entry: fresh)
+            held = MemoryShelf.Held(entry: fresh)
         }
         let access = caller.access(to: held.entry, identityKey)
-        let stored = Recovered(entry: held.entry, blob: held.blob)
+        let stored = DownloadStore.Recovered(entry: held.entry, blob: held.blob)
         let transfer = Transfer(stored, in: .memory(self), caller: caller, access: access)
         // A caller that was cancelled while it got the lease releases it for the next one.
         try Task.checkCancellation()
@@ -112,7 +112,8 @@ public final class MemoryStore: PartialStore {
         guard let held = try await take(key, orElse: nil, waits: waits) else { throw StoreError.nothingHeld(key) }
         let url = try DownloadURL(held.entry.url)
         let caller = Caller(url: url, identity: held.blob?.owner, policy: ResumePolicy())
-        let transfer = Transfer(Recovered(entry: held.entry, blob: held.blob), in: .memory(self), caller: caller)
+        let transfer = Transfer(
+            DownloadStore.Recovered(entry: held.entry, blob: held.blob), in: .memory(self), caller: caller)
         do {
             let moved = try await transfer.promote(to: disk)
             let count = await moved.receivedBytes
@@ -130,8 +131,8 @@ extension MemoryStore {
     /// Takes the lease of an entry.
     ///
     /// - Returns: The entry; nil if there is none and none was to be added.
-    private func take(_ key: String, orElse fresh: Entry?, waits: Bool) async throws -> MemoryHeld? {
-        let (stream, waiter) = AsyncStream<MemoryHeld>.makeStream()
+    private func take(_ key: String, orElse fresh: Entry?, waits: Bool) async throws -> MemoryShelf.Held? {
+        let (stream, waiter) = AsyncStream<MemoryShelf.Held>.makeStream()
         let taking = state.withLock { state in
             let taking = state.shelf.take(key, orElse: fresh)
             if case .inUse = taking, waits { state.waiters[key, default: []].append(waiter) }
@@ -202,7 +203,7 @@ extension MemoryStore {
     /// - Parameters:
     ///   - held: The entry and its bytes.
     ///   - goes: Whether to remove it if no task waits for it.
-    func giveBack(_ held: MemoryHeld, goes: Bool) {
+    func giveBack(_ held: MemoryShelf.Held, goes: Bool) {
         let key = held.entry.key
         // A blob that is removed with its last reference needs no trimming.
         if !goes { held.blob?.trim() }
@@ -212,7 +213,7 @@ extension MemoryStore {
                 state.waiters[key]?.removeFirst()
                 // Not if its task was cancelled.
                 guard case .enqueued = next.yield(held) else { continue }
-                return state.shelf.update(MemoryHeld(entry: held.entry), size: size)
+                return state.shelf.update(MemoryShelf.Held(entry: held.entry), size: size)
             }
             state.waiters[key] = nil
             state.shelf.update(held, size: size)

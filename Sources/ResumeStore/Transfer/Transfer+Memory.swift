@@ -43,7 +43,7 @@ extension Transfer {
         guard let memory else { return }
         var entry = entry
         entry.chunks = Entry.Chunk.inMemory(held, like: entry.chunks)
-        memory.giveBack(MemoryHeld(entry: entry, blob: blob as? MemoryBlob), goes: goes)
+        memory.giveBack(MemoryShelf.Held(entry: entry, blob: blob as? MemoryBlob), goes: goes)
     }
 }
 

@@ -78,7 +78,7 @@ extension Transfer {
             try unsafe file.write(bytes.span.bytes, at: 0)
             try file.synchronizeData()
             // The checksums are those of what is read back.
-            guard try unsafe file.checksum(of: 0..<count) == Checksum.crc32c(bytes.span.bytes) else {
+            guard try unsafe file.checksum(of: 0..<count) == bytes.span.bytes.crc32c() else {
                 throw SystemError(number: EIO, call: "write", path: file.path)
             }
             KillPoint.reached(.promotionSynced)

@@ -163,9 +163,7 @@ extension Transfer {
 
     /// The stored bytes, for reading elsewhere, since that may take long.
     package var heldBytes: HeldBytes { HeldBytes(blob: blob) }
-}
 
-extension Transfer {
     /// Gives the entry a new blob, commits the row that names it, and removes the old one.
     ///
     /// An entry without a row gets one in the same transaction.
@@ -196,7 +194,7 @@ extension Transfer {
         do {
             // The blob has a separate lock, taken before its name exists and kept across the commit until a row names
             // it, so that orphaned blobs are not removed in between.
-            let creation = try BlobCreation(in: store.folder)
+            let creation = try StoreFolder.BlobCreation(in: store.folder)
             let blocks: [Block]
             do {
                 try fill(creation.file)

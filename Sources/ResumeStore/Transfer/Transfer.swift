@@ -18,7 +18,7 @@ public actor Transfer {
     public nonisolated let key: String
     nonisolated let home: Home
     /// What it holds until ``close()``, or the delivery.
-    var state: TransferState
+    var state: State
     private nonisolated let executor: QueueExecutor
 
     var entry: Entry
@@ -48,8 +48,8 @@ public actor Transfer {
     }
 
     init(
-        _ stored: Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
-        holding hold: TransferState.Hold = .row(), access: HeldPartial.Access = .granted
+        _ stored: DownloadStore.Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
+        holding hold: State.Hold = .row(), access: HeldPartial.Access = .granted
     ) {
         self.caller = caller
         self.access = access

@@ -1,58 +1,60 @@
-/// What a transfer has exclusive use of: a key, a row, or nothing any more.
-enum TransferState {
-    /// Called when a row has been created.
-    typealias OnClaim = @Sendable (isolated Transfer) -> Void
+extension Transfer {
+    /// What a transfer has exclusive use of: a key, a row, or nothing any more.
+    enum State {
+        /// Called when a row has been created.
+        typealias OnClaim = @Sendable (isolated Transfer) -> Void
 
-    /// What no other transfer can use.
-    enum Hold {
-        /// The key, of which there is no row.
-        case key(Lease, onClaim: OnClaim? = nil)
-        /// The row; also the key, as long as others wait for it. In memory, where the store counts its users, neither
-        /// needs a lease.
-        case row(Lease? = nil, key: Lease? = nil)
+        /// What no other transfer can use.
+        enum Hold {
+            /// The key, of which there is no row.
+            case key(Lease, onClaim: OnClaim? = nil)
+            /// The row; also the key, as long as others wait for it. In memory, where the store counts its users, neither
+            /// needs a lease.
+            case row(Lease? = nil, key: Lease? = nil)
 
-        /// Whether another task or process waits for it.
-        var isAwaited: Bool {
+            /// Whether another task or process waits for it.
+            var isAwaited: Bool {
+                switch self {
+                case .key(let lease, _): lease.isAwaited
+                case .row(let lease, let key): lease?.isAwaited == true || key?.isAwaited == true
+                }
+            }
+        }
+
+        case open(Hold)
+        /// It records what it has received, and then ends.
+        case closing(Hold)
+        case closed
+
+        /// What it holds; nil if it has ended.
+        var hold: Hold? {
             switch self {
-            case .key(let lease, _): lease.isAwaited
-            case .row(let lease, let key): lease?.isAwaited == true || key?.isAwaited == true
+            case .open(let hold), .closing(let hold): hold
+            case .closed: nil
             }
         }
-    }
 
-    case open(Hold)
-    /// It records what it has received, and then ends.
-    case closing(Hold)
-    case closed
+        var isOpen: Bool { if case .open = self { true } else { false } }
 
-    /// What it holds; nil if it has ended.
-    var hold: Hold? {
-        switch self {
-        case .open(let hold), .closing(let hold): hold
-        case .closed: nil
+        /// Begins to end.
+        mutating func close() { if case .open(let hold) = self { self = .closing(hold) } }
+
+        /// Goes on after all, if it has not ended.
+        mutating func reopen() { if case .closing(let hold) = self { self = .open(hold) } }
+
+        /// Continues with a row, which was created or takes the place of another one.
+        ///
+        /// - Parameter lease: Its lease.
+        /// - Returns: What is called when the row is ready to be used.
+        mutating func move(to lease: Lease) -> OnClaim? {
+            guard let hold else { return nil }
+            let (key, onClaim): (Lease?, OnClaim?) =
+                switch hold {
+                case .key(let key, let onClaim): (key, onClaim)
+                case .row(_, let key): (key, nil)
+                }
+            self = isOpen ? .open(.row(lease, key: key)) : .closing(.row(lease, key: key))
+            return onClaim
         }
-    }
-
-    var isOpen: Bool { if case .open = self { true } else { false } }
-
-    /// Begins to end.
-    mutating func close() { if case .open(let hold) = self { self = .closing(hold) } }
-
-    /// Goes on after all, if it has not ended.
-    mutating func reopen() { if case .closing(let hold) = self { self = .open(hold) } }
-
-    /// Continues with a row, which was created or takes the place of another one.
-    ///
-    /// - Parameter lease: Its lease.
-    /// - Returns: What is called when the row is ready to be used.
-    mutating func move(to lease: Lease) -> OnClaim? {
-        guard let hold else { return nil }
-        let (key, onClaim): (Lease?, OnClaim?) =
-            switch hold {
-            case .key(let key, let onClaim): (key, onClaim)
-            case .row(_, let key): (key, nil)
-            }
-        self = isOpen ? .open(.row(lease, key: key)) : .closing(.row(lease, key: key))
-        return onClaim
     }
 }

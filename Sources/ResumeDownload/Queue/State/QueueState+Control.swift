@@ -8,10 +8,8 @@ extension QueueState {
         guard wish == .waiting || wish == .restored else { return wish == .paused ? [] : nil }
         // Stopped while it still wishes to run, so that it gets a rank before items that have not begun.
         stop(key)
-        update(key) {
-            $0.wish = .paused
-            $0.isExclusive = false
-        }
+        unforce(key)
+        update(key) { $0.wish = .paused }
         return schedule()
     }
 
@@ -77,11 +75,11 @@ extension QueueState {
     ///   - rank: Its rank.
     ///   - request: The recorded request; nil if it could not be stored.
     package mutating func restore(_ row: Job, rank: Int64, _ request: DownloadRequest?) {
-        noteRank(rank)
+        line.noteRank(rank)
         let wish: Wish = row.failure != nil ? .failed : row.state == .paused ? .paused : .restored
         if items[row.key] == nil {
             let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
-            var item = Item(key: row.key, priority: priority, rank: rank, wish: wish)
+            var item = Item(place: .init(priority: priority, rank: rank, key: row.key), wish: wish)
             item.url = row.url
             item.listeners = Listeners(.init(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
             insert(item)
@@ -130,7 +128,7 @@ extension QueueState {
 
     /// Removes an item as soon as it does not run.
     private mutating func forget(_ item: Item) {
-        if item.run == nil { remove(item.key) } else { update(item.key) { $0.isForgotten = true } }
+        if item.run == nil { remove(item.key) } else { update(item.key) { $0.run?.isLast = true } }
     }
 
     /// Whether a run exists and is not being stopped.

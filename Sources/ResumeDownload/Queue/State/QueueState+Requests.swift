@@ -33,7 +33,8 @@ extension QueueState {
         if let item = items[new.key] {
             revive(item, new)
         } else {
-            insert(Item(key: new.key, priority: new.priority, rank: newRank(), wish: .waiting))
+            let place = Line.Place(priority: new.priority, rank: line.newRank(), key: new.key)
+            insert(Item(place: place, wish: .waiting))
         }
         var delivery = items[new.key]?.delivery(to: new.destination) ?? newDelivery(to: new.destination)
         delivery.hasFailed = false
@@ -48,12 +49,12 @@ extension QueueState {
         // A cancelled item is treated like a new one.
         let wasGivenUp = item.wish == .cancelled || item.wish == .dropping && item.deliveries.isEmpty
         // With last-in-first-out, a repeated request moves the item to the front; with first-in-first-out it stays.
-        let moves = wasGivenUp || (order == .lastInFirstOut && item.run == nil)
-        let rank = moves ? newRank() : item.rank
+        let moves = wasGivenUp || (line.order == .lastInFirstOut && item.run == nil)
+        let rank = moves ? line.newRank() : item.place.rank
         update(new.key) {
-            $0.priority = wasGivenUp ? new.priority : max($0.priority, new.priority)
-            $0.rank = rank
-            $0.isForgotten = false
+            $0.place.priority = wasGivenUp ? new.priority : max($0.place.priority, new.priority)
+            $0.place.rank = rank
+            $0.run?.isLast = false
             switch $0.wish {
             case .cancelled, .restored, .failed: $0.wish = .waiting
             // A paused item stays paused unless the new request is forced.
@@ -109,9 +110,9 @@ extension QueueState {
     }
 
     private mutating func giveUp(_ key: Key, _ wish: Wish) {
+        unforce(key)
         update(key) {
             $0.wish = wish
-            $0.isExclusive = false
             $0.deliveries = []
         }
         stop(key)

@@ -22,9 +22,8 @@ extension QueueState {
 
     private mutating func start(_ key: Key) {
         guard let delivery = items[key]?.next else { return }
-        lastRun += 1
         let run = Run(
-            number: lastRun, destination: delivery.destination, delivery: delivery.number,
+            number: newNumber(), destination: delivery.destination, delivery: delivery.number,
             callers: Set(delivery.callers))
         update(key) { $0.run = run }
         running.append(key)
@@ -34,10 +33,10 @@ extension QueueState {
     /// Stops a run; if its item is still to run, it waits before all others.
     mutating func stop(_ key: Key) {
         guard let item = items[key], item.isRunning else { return }
-        let rank = item.wish == .waiting ? topRank() : item.rank
+        let rank = item.wish == .waiting ? line.topRank() : item.place.rank
         update(key) {
             $0.run?.isStopping = true
-            $0.rank = rank
+            $0.place.rank = rank
         }
         actions.append(.stop(key))
     }
@@ -76,7 +75,7 @@ extension QueueState {
         }
         switch items[key]?.wish {
         case .dropping: actions.append(.drop(key))
-        case .cancelled where item.isForgotten: remove(key)
+        case .cancelled where run.isLast: remove(key)
         default: break
         }
         return schedule()
@@ -86,9 +85,9 @@ extension QueueState {
     private mutating func delivered(_ item: Item, _ run: Run, isOutdated: Bool) {
         let key = item.key
         var told: [Caller] = []
-        let rank = item.wish == .waiting ? topRank() : item.rank
+        let rank = item.wish == .waiting ? line.topRank() : item.place.rank
         update(key) { item in
-            item.rank = rank
+            item.place.rank = rank
             guard let index = item.deliveries.firstIndex(where: { $0.number == run.delivery }) else { return }
             told = isOutdated ? item.deliveries[index].takeCallers(of: run) : item.deliveries[index].callers
             if !isOutdated || !item.deliveries[index].isWanted { item.deliveries.remove(at: index) }
@@ -139,8 +138,8 @@ extension QueueState {
                 guard $0.wish == .waiting else { return }
                 let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
                 $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
-                if $0.wish != .restored { $0.isExclusive = false }
             }
+            if items[key]?.wish != .restored { unforce(key) }
         }
     }
 }

@@ -54,31 +54,33 @@ extension QueueState {
         package var isPaused = false
         /// Whether it waits for a place to go on, before items that have not begun.
         var isResuming = false
+        /// Whether the item is removed as soon as the run has ended.
+        var isLast = false
     }
 
     /// One download.
     package struct Item: Sendable {
-        package let key: Key
-        package var priority: DownloadQueue.Priority
-        package var isExclusive = false
-        package var rank: Int64
+        package var place: Line.Place
         package var wish: Wish
         package var run: Run?
         package var deliveries: [Delivery] = []
-        /// Whether it is removed as soon as its run has ended.
-        var isForgotten = false
         // What follows is kept for the queue.
         /// The URL of the latest request.
         var url = ""
         var listeners = Listeners()
-        var task: Task<Void, Never>?
-        /// The request that the last run was started with, which has the reason for stopping it, and its version.
-        var begun: (request: DownloadRequest, version: Int)?
+        /// The task of the run, and the request that it was started with, which has the reason for stopping it, and its
+        /// version; nil until the row of the run is recorded.
+        var work: (task: Task<Void, Never>, request: DownloadRequest, version: Int)?
+        /// The calls that wait until its partial data is removed.
+        var drops: [CheckedContinuation<Void, Never>] = []
+        /// The bytes that the collector removed since the last run, as far as known.
+        var evictedBytes: Int64 = 0
         var announcing: Task<Void, Never>?
         var sign: WaitingSign?
         /// Why the last run failed.
         var lastFailure: Reason?
 
+        package var key: Key { place.key }
         /// The request of any delivery; they have the same key.
         var request: DownloadRequest? { deliveries.lazy.compactMap(\.request).first }
         /// The lowest rate that is requested.
@@ -90,7 +92,6 @@ extension QueueState {
         var isUnderWay: Bool { wish == .waiting && hasWork }
         /// Whether it has a run or a delivery that can run.
         var hasWork: Bool { run != nil || next != nil }
-        var place: WaitingLine.Place { .init(isExclusive: isExclusive, priority: priority, rank: rank, key: key) }
         var isRunning: Bool { run?.isStopping == false }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
         /// Why it, or the first of its failed deliveries, failed permanently.

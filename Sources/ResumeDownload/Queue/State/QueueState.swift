@@ -7,7 +7,6 @@ package struct QueueState: Sendable {
     /// A caller that waits for an answer.
     package typealias Caller = Int
 
-    let order: DownloadQueue.Order
     package internal(set) var maximumRunning: Int
     /// Whether the whole queue is paused.
     package internal(set) var isHeld = false
@@ -15,20 +14,17 @@ package struct QueueState: Sendable {
     package internal(set) var items: [Key: Item] = [:]
     /// The items that have a run, in the order of their starts.
     package internal(set) var running: [Key] = []
-    var line = WaitingLine()
-    var forced: Key?
+    var line: Line
+    package internal(set) var forced: Key?
     private var changed: Set<Key> = []
     /// The rows of deliveries that were removed.
     var removals: Set<Int64> = []
     /// What to do after the present change.
     var actions: [Action] = []
-    var lastRun = 0
-    private var lastDelivery = 0
-    private var top: Int64 = 0
-    private var bottom: Int64 = 0
+    private var lastNumber = 0
 
     package init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
-        self.order = order
+        line = Line(order: order)
         self.maximumRunning = max(maximumRunning, 1)
     }
 
@@ -36,7 +32,10 @@ package struct QueueState: Sendable {
     var places: Int { running.count { items[$0]?.run?.isPaused == false } }
 
     /// The keys of the waiting items, next one first.
-    package var waiting: [Key] { line.places.reversed().map(\.key) }
+    package var waiting: [Key] {
+        let keys = line.places.reversed().map(\.key)
+        return keys.filter { $0 == forced } + keys.filter { $0 != forced }
+    }
 
     /// Whether nothing runs, waits for a turn or is being dropped; paused items do not count.
     package var isIdle: Bool {
@@ -63,14 +62,12 @@ extension QueueState {
     mutating func insert(_ item: Item) {
         items[item.key] = item
         if item.isInLine { line.insert(item.place) }
-        if item.isExclusive { forced = item.key }
         changed.insert(item.key)
     }
 
     mutating func update(_ key: Key, _ body: (inout Item) -> Void) {
         guard var item = items[key] else { return }
         if item.isInLine { line.remove(item.place) }
-        if forced == key { forced = nil }
         let before = item.deliveries
         body(&item)
         let left = Set(item.deliveries.map(\.number))
@@ -81,34 +78,20 @@ extension QueueState {
         insert(item)
     }
 
+    /// Returns a number that no caller, delivery or run has; it is higher than all before it.
+    mutating func newNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
     mutating func newDelivery(to destination: String) -> Delivery {
-        lastDelivery += 1
-        return Delivery(number: lastDelivery, destination: destination)
+        Delivery(number: newNumber(), destination: destination)
     }
 
     mutating func remove(_ key: Key) {
         update(key) { $0.deliveries = [] }
         items[key] = nil
-        if forced == key { forced = nil }
-    }
-
-    /// Returns a rank before all others.
-    mutating func topRank() -> Int64 {
-        top += 1
-        return top
-    }
-
-    /// Returns the rank of a new item.
-    mutating func newRank() -> Int64 {
-        guard order == .firstInFirstOut else { return topRank() }
-        bottom -= 1
-        return bottom
-    }
-
-    /// Extends the range of known ranks by one that an earlier process assigned.
-    mutating func noteRank(_ rank: Int64) {
-        top = max(top, rank)
-        bottom = min(bottom, rank)
+        unforce(key)
     }
 
     /// Answers callers, if there are any.
@@ -118,7 +101,12 @@ extension QueueState {
 
     /// Makes an item the forced one, replacing any other.
     mutating func force(_ key: Key) {
-        if let forced, forced != key { update(forced) { $0.isExclusive = false } }
-        update(key) { $0.isExclusive = true }
+        if let forced { changed.insert(forced) }
+        forced = key
+        changed.insert(key)
+    }
+
+    mutating func unforce(_ key: Key) {
+        if forced == key { forced = nil }
     }
 }

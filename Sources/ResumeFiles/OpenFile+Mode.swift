@@ -1,6 +1,6 @@
-/// The permissions of a new file under the user's umask.
-package enum FileMode {
-    package static let ordinary: mode_t = {
+extension OpenFile {
+    /// The permissions of a new file under the user's umask.
+    package static let ordinaryMode: mode_t = {
         #if canImport(Darwin)
         // The only portable way to read the umask is to set it; it is restored at once.
         let mask = umask(0o077)
