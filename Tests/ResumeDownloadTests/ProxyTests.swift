@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCurl
+@testable import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import ResumeStore

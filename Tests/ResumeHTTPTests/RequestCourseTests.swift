@@ -1,4 +1,4 @@
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 /// What follows each request of a download.
