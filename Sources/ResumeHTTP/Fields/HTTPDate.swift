@@ -11,7 +11,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
     }
 
     /// Creates a date from seconds since the epoch.
-    package init(secondsSinceEpoch: Int64) {
+    init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = secondsSinceEpoch
     }
 
