@@ -1,4 +1,4 @@
-package import ResumeSQLite
+import ResumeSQLite
 
 /// Entries page by page, so that neither memory nor the time of a read transaction grows with the store.
 extension Connection {
@@ -30,7 +30,7 @@ extension Connection {
     }
 
     /// Returns all entries in the order of their last use; unreadable rows are ignored.
-    package borrowing func entries() throws -> [Entry] {
+    borrowing func entries() throws -> [Entry] {
         var cursor = EntryCursor(EntryQuery())
         var entries: [Entry] = []
         while !cursor.isAtEnd {
@@ -62,13 +62,13 @@ extension EntryQuery {
 /// The statement that reads a page.
 ///
 /// It finds the beginning of the page in an index, and its rows are in the order of the index.
-package struct PageStatement {
+struct PageStatement {
     /// The column with the position's value; the ID is column 0.
     static let column = Connection.columns.split(separator: ",").count
 
-    package let sql: String
+    let sql: String
 
-    package init(_ query: EntryQuery, isFirst: Bool, adding columns: [String] = []) {
+    init(_ query: EntryQuery, isFirst: Bool, adding columns: [String] = []) {
         let order = query.order.rawValue
         let (value, bound) = query.order == .url ? ("CAST(url AS BLOB)", "CAST(? AS TEXT)") : (order, "?")
         let (after, direction) = query.isReversed ? ("<", "DESC") : (">", "ASC")

@@ -34,7 +34,7 @@ package struct EntrySequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 
     /// Returns the next entries, possibly none; nil at the end.
-    package mutating func nextPage() async throws -> [Entry]? {
+    mutating func nextPage() async throws -> [Entry]? {
         guard !cursor.isAtEnd else {
             reader = nil
             return nil

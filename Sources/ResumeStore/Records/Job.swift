@@ -70,17 +70,17 @@ package struct Job: Sendable, Hashable {
 
 /// A download to be recorded as a job.
 package struct NewJob: Sendable {
-    package var key: String
+    var key: String
     package var url: String
     /// The absolute path of the destination.
     package var destination: String
     package var terms: String?
     /// Returns the identity of its request, which is needed only if the job is known.
-    package var identity: @Sendable () -> RequestIdentity
+    var identity: @Sendable () -> RequestIdentity
     /// Its place in the list; any number.
-    package var position: Int64
+    var position: Int64
     /// Whether the server names the file, so that jobs of one list may have the same destination.
-    package var isNamedByServer: Bool
+    var isNamedByServer: Bool
     /// Whether the file at the destination is known to be the right one, so that it gets no number.
     package var isInPlace = false
 
@@ -125,9 +125,9 @@ package struct JobListing: Sendable {
     /// Whether files of the same name are numbered.
     package var renames: Bool
     /// The lists that had something left to do before the first job of this one was recorded; their jobs stay done.
-    package var unfinished: Set<Int64>
+    var unfinished: Set<Int64>
     /// Whether the file of a job is also one for a new job with other terms.
-    package var isAnswered: @Sendable (_ new: NewJob, _ by: Job) -> Bool
+    var isAnswered: @Sendable (_ new: NewJob, _ by: Job) -> Bool
 
     /// Whether the jobs are done from the beginning, since no run of the queue waits for them.
     package var isDone = false
@@ -144,11 +144,11 @@ package struct JobListing: Sendable {
 /// A row of a queue that a delivery fulfils.
 package struct QueuedRow: Sendable {
     /// The row.
-    package var id: Int64
+    var id: Int64
     /// The key that the row was read with.
-    package var key: String
+    var key: String
     /// What a job still has to do after the delivery, as the failure of a run that does not get to it; nil if it is done.
-    package var rest: Reason?
+    var rest: Reason?
 
     /// Makes a row.
     package init(_ job: Job, rest: Reason? = nil) { (id, key, self.rest) = (job.id, job.key, rest) }

@@ -230,7 +230,7 @@ package struct RequestLoop<Client: RequestClient> {
     }
 
     /// Counts a restart after bytes were discarded; throws the client's error after too many.
-    package mutating func restart(because reason: Reason) async throws {
+    mutating func restart(because reason: Reason) async throws {
         try await follow(.discarded, because: ResponseFailure(reason))
     }
 }
