@@ -2,19 +2,19 @@
 ///
 /// A download is one item, however many callers request it, with one delivery for each destination. At most one item is
 /// forced: while it waits or runs, nothing else runs. Interrupted items continue before items that have not begun.
-package struct QueueState: Sendable {
-    package typealias Key = String
+struct QueueState: Sendable {
+    typealias Key = String
     /// A caller that waits for an answer.
-    package typealias Caller = Int
+    typealias Caller = Int
 
     let order: DownloadQueue.Order
-    package internal(set) var maximumRunning: Int
+    var maximumRunning: Int
     /// Whether the whole queue is paused.
-    package internal(set) var isHeld = false
-    package internal(set) var isClosed = false
-    package internal(set) var items: [Key: Item] = [:]
+    var isHeld = false
+    var isClosed = false
+    var items: [Key: Item] = [:]
     /// The items that have a run, in the order of their starts.
-    package internal(set) var running: [Key] = []
+    var running: [Key] = []
     var line = WaitingLine()
     var forced: Key?
     private var changed: Set<Key> = []
@@ -27,7 +27,7 @@ package struct QueueState: Sendable {
     private var top: Int64 = 0
     private var bottom: Int64 = 0
 
-    package init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
+    init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
         self.order = order
         self.maximumRunning = max(maximumRunning, 1)
     }
@@ -36,10 +36,10 @@ package struct QueueState: Sendable {
     var places: Int { running.count { items[$0]?.run?.isPaused == false } }
 
     /// The keys of the waiting items, next one first.
-    package var waiting: [Key] { line.places.reversed().map(\.key) }
+    var waiting: [Key] { line.places.reversed().map(\.key) }
 
     /// Whether nothing runs, waits for a turn or is being dropped; paused items do not count.
-    package var isIdle: Bool {
+    var isIdle: Bool {
         running.isEmpty && (line.isEmpty || isHeld || isClosed) && !items.values.contains { $0.wish == .dropping }
     }
 
