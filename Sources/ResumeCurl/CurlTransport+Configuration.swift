@@ -81,9 +81,9 @@ package struct ClientCertificate: Sendable, Hashable {
     /// The file with the certificate, in PEM format.
     package var file: String
     /// The file with its private key; nil if it is in the same file.
-    package var keyFile: String?
+    var keyFile: String?
     /// The password of the key; nil for none.
-    package var password: String?
+    var password: String?
 
     /// Makes a certificate.
     package init(file: String, keyFile: String? = nil, password: String? = nil) {
@@ -111,9 +111,9 @@ package struct AddressChoice: Sendable, Hashable {
     }
 
     /// Numeric addresses by host and port, such as `example.org:443` or `*:443`, in the order in which they are tried.
-    package var fixed: [String: [String]]
+    var fixed: [String: [String]]
     /// The only version to use; nil for both.
-    package var family: Family?
+    var family: Family?
 
     /// Makes a choice.
     package init(fixed: [String: [String]] = [:], family: Family? = nil) {

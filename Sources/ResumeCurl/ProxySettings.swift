@@ -1,10 +1,10 @@
-package import ResumeDownload
+import ResumeDownload
 package import ResumeHTTP
 
 /// A proxy server for requests.
 package struct ProxyServer: Sendable, Hashable {
     /// The protocol of the proxy, as curl names it.
-    package enum Kind: String, Sendable {
+    enum Kind: String, Sendable {
         /// HTTP, also over TLS: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
         case http, https
         /// SOCKS; names are resolved by the proxy with `socks4a` and `socks5h`.
@@ -12,15 +12,15 @@ package struct ProxyServer: Sendable, Hashable {
     }
 
     /// The protocol of the proxy.
-    package var kind: Kind
+    var kind: Kind
     /// The host name or address.
-    package var host: String
-    package var port: Int
+    var host: String
+    var port: Int
     /// `user:password`; nil for none.
-    package var credentials: String?
+    var credentials: String?
 
     /// Makes a proxy.
-    package init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
+    init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
         self.kind = kind
         self.host = host
         self.port = port
@@ -45,7 +45,7 @@ public struct ProxySettings: Sendable, Hashable {
     private let exceptions: [String]
 
     /// Makes settings; by default, no proxy is used.
-    package init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
+    init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
         self.http = http.map(Result.success)
         self.https = https.map(Result.success)
         self.exceptions = exceptions
@@ -91,7 +91,7 @@ public struct ProxySettings: Sendable, Hashable {
     /// Returns the proxy for a URL; nil to connect directly.
     ///
     /// - Throws: `TransportError` if the proxy for its scheme is unusable.
-    package func proxy(for url: DownloadURL) throws(TransportError) -> ProxyServer? {
+    func proxy(for url: DownloadURL) throws(TransportError) -> ProxyServer? {
         guard let proxy = url.scheme == "https" ? https : http, !isExcepted(url.plainHost) else { return nil }
         do {
             return try proxy.get()
