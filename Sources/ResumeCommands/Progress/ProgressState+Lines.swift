@@ -8,7 +8,7 @@ extension ProgressState {
     ///
     /// - Parameter size: The terminal. The lines take up all of its rows but one, at most, and all columns but one.
     /// - Returns: The lines; none if the terminal has only one row or one column.
-    package func lines(in size: TerminalSize) -> [String] {
+    func lines(in size: TerminalSize) -> [String] {
         let width = size.width - 1
         guard width > 0, size.height > 1 else { return [] }
         // The total of a single download is that download.
@@ -29,7 +29,7 @@ extension ProgressState {
 
     /// The lines for a log: the total, and what the first of the downloads that receive nothing waits for, or else what
     /// the first one does.
-    package var report: [String] {
+    var report: [String] {
         if reportsEvents { return sorted.compactMap(event) }
         let total = count > 1 ? [total(width: 200)] : []
         guard let file = sorted.first(where: { words($0) != nil }) ?? sorted.first else { return total }
