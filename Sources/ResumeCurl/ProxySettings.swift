@@ -19,14 +19,6 @@ package struct ProxyServer: Sendable, Hashable {
     /// `user:password`; nil for none.
     var credentials: String?
 
-    /// Makes a proxy.
-    init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
-        self.kind = kind
-        self.host = host
-        self.port = port
-        self.credentials = credentials
-    }
-
     /// The host and port as in a URL: an IPv6 address has brackets.
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
@@ -43,13 +35,6 @@ public struct ProxySettings: Sendable, Hashable {
     private let http, https: Result<ProxyServer, InvalidInput>?
     /// The hosts to connect to directly: domain names including their subdomains, addresses, networks, or only `*`.
     private let exceptions: [String]
-
-    /// Makes settings; by default, no proxy is used.
-    init(http: ProxyServer? = nil, https: ProxyServer? = nil, exceptions: [String] = []) {
-        self.http = http.map(Result.success)
-        self.https = https.map(Result.success)
-        self.exceptions = exceptions
-    }
 
     /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and the last three in upper case as well.
     ///
@@ -85,7 +70,7 @@ public struct ProxySettings: Sendable, Hashable {
         let namesPort = url.port != 80 || rest.prefix { $0 != "/" }.hasSuffix(":80")
         // The default ports of curl.
         let port = namesPort ? url.port : kind == .https ? 443 : 1080
-        return ProxyServer(kind, host: url.plainHost, port: port, credentials: url.credentials)
+        return ProxyServer(kind: kind, host: url.plainHost, port: port, credentials: url.credentials)
     }
 
     /// Returns the proxy for a URL; nil to connect directly.
