@@ -3,7 +3,7 @@ package struct Migration: Sendable {
     /// The schema's version after this step, stored in `PRAGMA user_version`.
     package let version: Int64
     /// The file's name without its extension.
-    package let name: String
+    let name: String
     /// The statements.
     package let sql: String
     /// Whether the columns that earlier migrations added must be filled before it.

@@ -1,13 +1,13 @@
 #if !CommandLine
 #error("resumectl needs the trait 'CommandLine' of the package resume-store, which is enabled by default")
 #endif
-package import ArgumentParser
+import ArgumentParser
 import ResumeFiles
 
 /// The command line.
-package struct ResumeCtl: ParsableCommand {
+struct ResumeCtl: ParsableCommand {
     /// The name, help and subcommands.
-    package static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         "resumectl",
         groups: [
             CommandGroup(
@@ -32,10 +32,10 @@ package struct ResumeCtl: ParsableCommand {
         ])
 
     /// Makes an empty command, for the argument parser.
-    package init() {}
+    init() {}
 
     /// Returns whether the arguments name a command that may read the whole store, and that nobody needs to wait for.
-    package static func isMaintenance(_ arguments: [String]) -> Bool {
+    static func isMaintenance(_ arguments: [String]) -> Bool {
         [VerifyCommand.configuration, GcCommand.configuration].contains { $0.commandName == arguments.first }
     }
 
@@ -51,7 +51,7 @@ package struct ResumeCtl: ParsableCommand {
     ///   - arguments: The arguments without the program's name.
     ///   - context: The streams and the environment.
     /// - Returns: The exit status.
-    package static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
+    static func run(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
         let status = await runCommand(arguments, in: context)
         let error = context.outputError()
         guard status == .success, error != 0, error != EPIPE else { return status }

@@ -80,9 +80,9 @@ extension CurlTransport {
         /// The file with the certificate, in PEM format.
         package var file: String
         /// The file with its private key; nil if it is in the same file.
-        package var keyFile: String?
+        var keyFile: String?
         /// The password of the key; nil for none.
-        package var password: String?
+        var password: String?
 
         /// Makes a certificate.
         package init(file: String, keyFile: String? = nil, password: String? = nil) {

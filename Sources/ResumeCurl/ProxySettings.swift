@@ -1,4 +1,4 @@
-package import ResumeDownload
+import ResumeDownload
 package import ResumeHTTP
 
 /// The proxies for requests, as configured by the environment variables that curl and wget also read.
@@ -7,13 +7,6 @@ public struct ProxySettings: Sendable, Hashable {
     private let http, https: Result<Server, InvalidInput>?
     /// The hosts to connect to directly: domain names including their subdomains, addresses, networks, or only `*`.
     private let exceptions: [String]
-
-    /// Makes settings; by default, no proxy is used.
-    package init(http: Server? = nil, https: Server? = nil, exceptions: [String] = []) {
-        self.http = http.map(Result.success)
-        self.https = https.map(Result.success)
-        self.exceptions = exceptions
-    }
 
     /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and the last three in upper case as well.
     ///
@@ -49,13 +42,13 @@ public struct ProxySettings: Sendable, Hashable {
         let namesPort = url.port != 80 || rest.prefix { $0 != "/" }.hasSuffix(":80")
         // The default ports of curl.
         let port = namesPort ? url.port : kind == .https ? 443 : 1080
-        return Server(kind, host: url.plainHost, port: port, credentials: url.credentials)
+        return Server(kind: kind, host: url.plainHost, port: port, credentials: url.credentials)
     }
 
     /// Returns the proxy for a URL; nil to connect directly.
     ///
     /// - Throws: `TransportError` if the proxy for its scheme is unusable.
-    package func proxy(for url: DownloadURL) throws(TransportError) -> Server? {
+    func proxy(for url: DownloadURL) throws(TransportError) -> Server? {
         guard let proxy = url.scheme == "https" ? https : http, !isExcepted(url.plainHost) else { return nil }
         do {
             return try proxy.get()
@@ -82,7 +75,7 @@ public struct ProxySettings: Sendable, Hashable {
     /// A proxy server for requests.
     package struct Server: Sendable, Hashable {
         /// The protocol of the proxy, as curl names it.
-        package enum Kind: String, Sendable {
+        enum Kind: String, Sendable {
             /// HTTP, also over TLS: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
             case http, https
             /// SOCKS; names are resolved by the proxy with `socks4a` and `socks5h`.
@@ -90,20 +83,12 @@ public struct ProxySettings: Sendable, Hashable {
         }
 
         /// The protocol of the proxy.
-        package var kind: Kind
+        var kind: Kind
         /// The host name or address.
-        package var host: String
-        package var port: Int
+        var host: String
+        var port: Int
         /// `user:password`; nil for none.
-        package var credentials: String?
-
-        /// Makes a proxy.
-        package init(_ kind: Kind, host: String, port: Int, credentials: String? = nil) {
-            self.kind = kind
-            self.host = host
-            self.port = port
-            self.credentials = credentials
-        }
+        var credentials: String?
 
         /// The host and port as in a URL: an IPv6 address has brackets.
         var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }

@@ -48,7 +48,7 @@ extension Connection {
     }
 
     /// Whether a transaction is open.
-    package var isInTransaction: Bool {
+    var isInTransaction: Bool {
         unsafe withHandle { unsafe sqlite3_get_autocommit($0) == 0 }
     }
 

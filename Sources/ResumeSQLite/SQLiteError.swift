@@ -8,10 +8,10 @@ package struct SQLiteError: Error, Sendable, Equatable {
     /// The message from `sqlite3_errmsg`.
     package var message: String
     /// The statement with its `?` placeholders, if there was one.
-    package var sql: String?
+    var sql: String?
 
     /// Creates an error from the values that SQLite returned.
-    package init(code: ResultCode, message: String, sql: String? = nil) {
+    init(code: ResultCode, message: String, sql: String? = nil) {
         self.code = code
         self.message = message
         self.sql = sql

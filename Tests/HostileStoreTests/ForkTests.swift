@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import ResumeHTTP
 import ResumeMaintenance
-import ResumeStore
+@testable import ResumeStore
 import Synchronization
 import TestSupport
 import Testing

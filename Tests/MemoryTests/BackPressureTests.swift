@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import OriginServer
 import ResumeCurl
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeURLSession
 import Synchronization
 import TestSupport

@@ -1,7 +1,7 @@
 import HTTPTypes
 import OriginServer
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

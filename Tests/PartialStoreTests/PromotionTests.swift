@@ -4,7 +4,7 @@ import HTTPTypes
 import ResumeHTTP
 import ResumeMaintenance
 import ResumeSQLite
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

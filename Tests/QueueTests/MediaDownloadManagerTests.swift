@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeStore
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Dispatch
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore

@@ -1,6 +1,6 @@
 import OriginServer
 import ResumeCurl
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
 import ResumeSQLite
 import ResumeStore

@@ -1,6 +1,6 @@
 import Foundation
 import OriginServer
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeStore
 import Synchronization
 import TestSupport

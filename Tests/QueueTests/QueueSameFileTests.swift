@@ -1,8 +1,8 @@
 import Dispatch
 import HTTPTypes
 import OriginServer
-import ResumeDownload
-import ResumeHTTP
+@testable import ResumeDownload
+@testable import ResumeHTTP
 import ResumeStore
 import Synchronization
 import TestSupport

@@ -1,4 +1,4 @@
-import ResumeDownload
+@testable import ResumeDownload
 import Testing
 
 /// The state machine with odd leftovers, failed records, or rows of an earlier life.

@@ -1,4 +1,4 @@
-import ResumeDownload
+@testable import ResumeDownload
 import Testing
 
 /// Runs that wait to try again.

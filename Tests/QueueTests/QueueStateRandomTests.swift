@@ -1,4 +1,4 @@
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import ResumeDownload
+@testable import ResumeDownload
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

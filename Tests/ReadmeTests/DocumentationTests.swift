@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import ResumeCommands
+@testable import ResumeCommands
 import TestSupport
 import Testing
 

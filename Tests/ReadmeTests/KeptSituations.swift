@@ -1,6 +1,6 @@
 import Foundation
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import TestSupport
 import Testing
 

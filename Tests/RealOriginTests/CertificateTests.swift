@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import ResumeCurl
-import ResumeDownload
+@testable import ResumeDownload
 import TestSupport
 import Testing
 

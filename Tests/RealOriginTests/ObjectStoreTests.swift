@@ -1,7 +1,7 @@
 import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

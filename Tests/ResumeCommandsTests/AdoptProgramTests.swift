@@ -1,8 +1,8 @@
 import Foundation
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// Sizes, durations and patterns, as the commands that take them read them.

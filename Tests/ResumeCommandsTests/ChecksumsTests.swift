@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// `get --checksums`: lists of digests as other programs print them.

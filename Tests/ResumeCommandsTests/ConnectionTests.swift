@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// How servers are reached: the options, and that bytes of unproved servers stay apart.

@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// L03: nothing that a server, a file name or a planted row holds reaches a terminal as more than text.

@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// Entries are named by their key, URL, destination, or a part of these, by all commands alike.

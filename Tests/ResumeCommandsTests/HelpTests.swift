@@ -1,5 +1,5 @@
 import Foundation
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// Help, version and completions.

@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// `list` and `show`.

@@ -1,6 +1,6 @@
 import Foundation
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// `get --netrc`: users and passwords in a file, as curl reads it.

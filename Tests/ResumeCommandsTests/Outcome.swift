@@ -1,4 +1,4 @@
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// How a command line ended, and what it printed.

@@ -1,4 +1,4 @@
-import ResumeCommands
+@testable import ResumeCommands
 import ResumeDownload
 import ResumeHTTP
 import Testing

@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// `get --checksums URL`: a list of digests on a server.

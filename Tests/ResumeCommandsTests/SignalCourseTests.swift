@@ -1,4 +1,4 @@
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// What signals do, by when they arrive.

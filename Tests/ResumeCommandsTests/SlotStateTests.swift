@@ -1,4 +1,4 @@
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// Which of the jobs that were taken run.

@@ -1,4 +1,4 @@
-import ResumeCommands
+@testable import ResumeCommands
 import TestSupport
 import Testing
 

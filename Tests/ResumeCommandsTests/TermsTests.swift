@@ -1,5 +1,5 @@
 import OriginServer
-import ResumeCommands
+@testable import ResumeCommands
 import Testing
 
 /// Options of `get` that say what is wanted, and on which terms it is continued.

@@ -2,9 +2,9 @@ import Foundation
 import HTTPTypes
 import OriginServer
 import ResumeCurl
-import ResumeDownload
-import ResumeHTTP
-import ResumeStore
+@testable import ResumeDownload
+@testable import ResumeHTTP
+@testable import ResumeStore
 import Scenarios
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import HTTPTypes
 import OriginServer
 import ResumeCurl
-import ResumeDownload
+@testable import ResumeDownload
 import Scenarios
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import HTTPTypes
 import OriginServer
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 import Scenarios

@@ -3,7 +3,7 @@ import OriginServer
 import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import OriginServer
 import ResumeCurl
-import ResumeDownload
+@testable import ResumeDownload
 import Testing
 
 /// Transports that are never shut down, as when an error ends the function that created one.

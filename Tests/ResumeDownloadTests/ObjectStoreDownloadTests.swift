@@ -2,7 +2,7 @@ import HTTPTypes
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import Scenarios
 import Synchronization
 import TestSupport

@@ -5,7 +5,7 @@ import InMemoryTracing
 import Logging
 import MetricsTestKit
 import OriginServer
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 import Scenarios

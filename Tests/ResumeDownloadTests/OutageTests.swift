@@ -1,5 +1,5 @@
 import Foundation
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 import ResumeStore

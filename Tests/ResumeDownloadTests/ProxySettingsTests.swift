@@ -1,4 +1,4 @@
-import ResumeCurl
+@testable import ResumeCurl
 import ResumeDownload
 import ResumeHTTP
 import Testing

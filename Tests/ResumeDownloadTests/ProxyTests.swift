@@ -12,12 +12,12 @@ import Testing
 /// `ResumectlTests` uses real ones.
 @Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
-    /// Requests a file from a host through a proxy, by `https` by default.
+    /// Requests a file through the proxy with a URL, by `https` by default.
     private static func failure(
-        _ proxy: ProxySettings.Server, url: String = "https://origin.invalid/file", timeout: Duration = Engine.patience
+        _ proxy: String, url: String = "https://origin.invalid/file", timeout: Duration = Engine.patience
     ) async throws -> DownloadError? {
         try await DownloadStore.with { store, folder in
-            let proxies = ProxySettings(http: proxy, https: proxy)
+            let proxies = ProxySettings(environment: ["all_proxy": proxy])
             let error = await #expect(throws: DownloadError.self) {
                 try await Engine.get(
                     url, to: folder["out"], store: store,
@@ -34,7 +34,7 @@ struct ProxyTests {
         _ answer: Response, timeout: Duration = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void
     ) async throws {
         try await OriginServer.withServer(handler: { _ in answer }) { server in
-            let proxy = ProxySettings.Server(.http, host: "127.0.0.1", port: server.port, credentials: "user:secret")
+            let proxy = "http://user:secret@127.0.0.1:\(server.port)"
             try check(try await failure(proxy, timeout: timeout), server)
         }
     }
@@ -73,18 +73,16 @@ struct ProxyTests {
     }
 
     @Test(
-        "A proxy whose name cannot be resolved is named, not the server",
-        arguments: [.http, .socks5h] as [ProxySettings.Server.Kind])
-    func unresolved(kind: ProxySettings.Server.Kind) async throws {
-        let error = try await Self.failure(ProxySettings.Server(kind, host: "proxy.invalid", port: 1))
+        "A proxy whose name cannot be resolved is named, not the server", arguments: ["http", "socks5h"])
+    func unresolved(scheme: String) async throws {
+        let error = try await Self.failure("\(scheme)://proxy.invalid:1")
         #expect(error?.reason.code.rawValue == "name-not-resolved")
         #expect(error?.reason.text.contains("the host of the proxy proxy.invalid") == true, "\(error as Any)")
     }
 
     @Test("A missing proxy is named, with the brackets of its address", arguments: ["http", "https"])
     func absent(scheme: String) async throws {
-        let proxy = ProxySettings.Server(.http, host: "::1", port: 1)
-        let error = try await Self.failure(proxy, url: "\(scheme)://origin.invalid/file")
+        let error = try await Self.failure("http://[::1]:1", url: "\(scheme)://origin.invalid/file")
         #expect(error?.reason.code.rawValue == "not-connected")
         #expect(error?.reason.text.contains("origin.invalid via the proxy [::1]:1") == true, "\(error as Any)")
     }

@@ -1,7 +1,7 @@
 import Foundation
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
 import OriginServer
 import ResumeCurl
-import ResumeDownload
+@testable import ResumeDownload
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 import OriginServer
-import ResumeDownload
-import ResumeHTTP
+@testable import ResumeDownload
+@testable import ResumeHTTP
 import ResumeStore
 import Scenarios
 import Synchronization

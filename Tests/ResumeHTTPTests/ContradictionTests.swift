@@ -1,5 +1,5 @@
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 /// Responses with status 200 that contradict what is known of the file.

@@ -1,4 +1,4 @@
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 /// What follows from a complete file with a wrong digest.

@@ -1,5 +1,5 @@
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -145,9 +145,13 @@ struct HTTPDateTests {
     }
 
     @Test("Earlier dates sort first")
-    func order() {
-        #expect(HTTPDate(secondsSinceEpoch: -1) < HTTPDate(secondsSinceEpoch: 0))
-        #expect(HTTPDate(secondsSinceEpoch: .min) < HTTPDate(secondsSinceEpoch: .max))
-        #expect(!(HTTPDate(secondsSinceEpoch: 7) < HTTPDate(secondsSinceEpoch: 7)))
+    func order() throws {
+        let texts = [
+            "Mon, 01 Jan 0001 00:00:00 GMT", "Wed, 31 Dec 1969 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT",
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+        ]
+        let dates = try texts.map { try #require(HTTPDate($0)) }
+        #expect(dates.reversed().sorted() == dates)
+        #expect(!(dates[0] < dates[0]))
     }
 }

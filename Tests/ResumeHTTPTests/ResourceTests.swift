@@ -1,5 +1,5 @@
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 /// What bytes came from, and whether they may be continued (RULES 1 and 2).

@@ -1,5 +1,5 @@
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 /// The waits that follow from the fields of a rate limit.

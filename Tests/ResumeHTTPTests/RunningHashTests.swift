@@ -1,4 +1,4 @@
-import ResumeHTTP
+@testable import ResumeHTTP
 import TestSupport
 import Testing
 

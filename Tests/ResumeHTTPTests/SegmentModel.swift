@@ -1,4 +1,4 @@
-import ResumeHTTP
+@testable import ResumeHTTP
 import TestSupport
 
 /// A download as random events: bytes, ends, cuts, answers and refusals.

@@ -1,5 +1,5 @@
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 import Testing
 
 /// The answer to a segment's request: used only if it is exactly what was requested.

@@ -1,4 +1,4 @@
-import ResumeSQLite
+@testable import ResumeSQLite
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import HTTPTypes
-import ResumeHTTP
-import ResumeStore
+@testable import ResumeHTTP
+@testable import ResumeStore
 import Synchronization
 import TestSupport
 import Testing

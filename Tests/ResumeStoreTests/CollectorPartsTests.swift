@@ -1,7 +1,7 @@
 import Foundation
 import ResumeHTTP
 import ResumeMaintenance
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ResumeHTTP
 import ResumeMaintenance
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

@@ -2,9 +2,9 @@ import Foundation
 import HTTPTypes
 import ResumeHTTP
 import ResumeMaintenance
-import ResumeMigrations
+@testable import ResumeMigrations
 import ResumeSQLite
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import ResumeStore
+@testable import ResumeStore
 import Testing
 
 /// Every short history of a part, and long random ones, against a model of its rows.

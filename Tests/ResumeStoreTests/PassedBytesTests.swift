@@ -1,5 +1,5 @@
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import Testing
 
 /// The bytes on their way to a reader, of which nothing is stored.

@@ -1,7 +1,7 @@
 import ResumeHTTP
 import ResumeMaintenance
 import ResumeSQLite
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

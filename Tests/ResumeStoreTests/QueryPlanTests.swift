@@ -1,5 +1,5 @@
 import ResumeSQLite
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

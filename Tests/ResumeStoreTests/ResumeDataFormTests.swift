@@ -1,6 +1,6 @@
 import HTTPTypes
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

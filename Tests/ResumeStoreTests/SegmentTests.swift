@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 import ResumeMaintenance
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

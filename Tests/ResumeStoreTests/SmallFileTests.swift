@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import ResumeHTTP
-import ResumeStore
+@testable import ResumeStore
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ResumeHTTP
 import ResumeSQLite
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

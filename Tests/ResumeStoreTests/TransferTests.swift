@@ -1,7 +1,7 @@
 import HTTPTypes
 import ResumeHTTP
 import ResumeSQLite
-import ResumeStore
+@testable import ResumeStore
 import TestSupport
 import Testing
 

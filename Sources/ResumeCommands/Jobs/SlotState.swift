@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A job that waits gives its place to another one: for its origin, or with all bytes of a small file, which is committed
 /// to disk together with others.
-package struct SlotState: Sendable {
+struct SlotState: Sendable {
     private enum Phase: Int, CaseIterable {
         /// It has a place, and no request yet.
         case admitted
@@ -20,7 +20,7 @@ package struct SlotState: Sendable {
     /// How many jobs may wait to begin; others are not taken before one of them runs.
     static let mostParked = 64
     /// How many jobs that have begun may wait.
-    package static let mostPaused = 256
+    static let mostPaused = 256
 
     private let count: Int
     private let perHost: Int?
@@ -35,14 +35,14 @@ package struct SlotState: Sendable {
     ///   - count: How many run at a time.
     ///   - perHost: How many of each host; nil for no limit.
     ///   - mostPaused: How many that have begun may wait.
-    package init(count: Int, perHost: Int?, mostPaused: Int) {
+    init(count: Int, perHost: Int?, mostPaused: Int) {
         self.count = count
         self.perHost = perHost
         self.mostPaused = mostPaused
     }
 
     /// Whether there are no jobs.
-    package var isIdle: Bool { jobs.isEmpty }
+    var isIdle: Bool { jobs.isEmpty }
 
     private func number(_ phase: Phase) -> Int { counts[phase.rawValue] }
 
@@ -60,7 +60,7 @@ package struct SlotState: Sendable {
     }
 
     /// Takes a further job if it may find a place.
-    package mutating func admit(_ id: Int64) -> Bool {
+    mutating func admit(_ id: Int64) -> Bool {
         guard mayAdmit else { return false }
         set(id, .admitted)
         return true
@@ -73,7 +73,7 @@ package struct SlotState: Sendable {
     ///   - host: Its host.
     ///   - mayBegin: Whether a job may begin at its origin.
     /// - Returns: Whether it runs now.
-    package mutating func start(_ id: Int64, at host: String, mayBegin: Bool) -> Bool {
+    mutating func start(_ id: Int64, at host: String, mayBegin: Bool) -> Bool {
         guard let job = jobs[id] else { return false }
         let isNew = job.phase != .resuming
         let phases = isNew ? [Phase.running, .resuming] : [.running]
@@ -87,13 +87,13 @@ package struct SlotState: Sendable {
     }
 
     /// Takes the place of a job that is going to wait.
-    package mutating func pause(_ id: Int64) { if jobs[id] != nil { set(id, .paused) } }
+    mutating func pause(_ id: Int64) { if jobs[id] != nil { set(id, .paused) } }
 
     /// Lets a job that has waited wait for a place.
-    package mutating func goOn(_ id: Int64) { if jobs[id] != nil { set(id, .resuming) } }
+    mutating func goOn(_ id: Int64) { if jobs[id] != nil { set(id, .resuming) } }
 
     /// Removes a job.
-    package mutating func end(_ id: Int64) { set(id, nil) }
+    mutating func end(_ id: Int64) { set(id, nil) }
 }
 
 extension SlotState {

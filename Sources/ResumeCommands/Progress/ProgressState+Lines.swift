@@ -29,7 +29,7 @@ extension ProgressState {
 
     /// The lines for a log: the total, and what the first of the downloads that receive nothing waits for, or else what
     /// the first one does.
-    package var report: [String] {
+    var report: [String] {
         if reportsEvents { return sorted.compactMap(event) }
         let total = count > 1 ? [total(width: 200)] : []
         guard let file = sorted.first(where: { words($0) != nil }) ?? sorted.first else { return total }

@@ -1,9 +1,9 @@
-package import ResumeDownload
+import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
 /// What is known about the downloads of one run: a value that takes events, and is drawn as lines (``lines(in:)``).
-package struct ProgressState {
+struct ProgressState {
     /// A running download.
     struct File {
         enum Phase: Equatable {
@@ -37,9 +37,9 @@ package struct ProgressState {
     /// The running downloads by their numbers.
     private(set) var files: [Int64: File] = [:]
     /// Whether ``report`` consists of events in JSON; the names are URLs then.
-    package var reportsEvents = false
+    var reportsEvents = false
     /// The number of downloads, including those that have not started; it grows while a list is read.
-    package var count: Int
+    var count: Int
     private(set) var done = 0
     private(set) var failed = 0
     /// The bytes of delivered files.
@@ -59,7 +59,7 @@ package struct ProgressState {
     ///   - count: The number of downloads.
     ///   - stallTimeout: After this time without bytes, a connection is closed.
     ///   - now: The time.
-    package init(count: Int = 0, stallTimeout: Duration = .seconds(30), now: ContinuousClock.Instant = .now) {
+    init(count: Int = 0, stallTimeout: Duration = .seconds(30), now: ContinuousClock.Instant = .now) {
         self.count = count
         self.stallTimeout = stallTimeout
         start = now
@@ -78,19 +78,19 @@ package struct ProgressState {
     /// - Parameters:
     ///   - number: The number of the download.
     ///   - name: Its file, without control characters.
-    package mutating func begin(_ number: Int64, named name: String) {
+    mutating func begin(_ number: Int64, named name: String) {
         files[number] = File(name: name)
     }
 
     /// Records that a download has failed for now and is tried once more after the others.
-    package mutating func postpone(_ number: Int64) {
+    mutating func postpone(_ number: Int64) {
         if let file = files.removeValue(forKey: number) {
             fetchedBefore = fetchedBefore.addingSaturating(file.fetched)
         }
     }
 
     /// Handles an event of a running download.
-    package mutating func take(_ event: DownloadEvent, of number: Int64) {
+    mutating func take(_ event: DownloadEvent, of number: Int64) {
         guard var file = files[number] else { return }
         file.heard = nil
         switch event {
@@ -124,13 +124,13 @@ package struct ProgressState {
     /// - Parameters:
     ///   - number: The number of the download.
     ///   - isFailure: False if it was not needed.
-    package mutating func end(_ number: Int64, isFailure: Bool) {
+    mutating func end(_ number: Int64, isFailure: Bool) {
         postpone(number)
         if isFailure { failed += 1 } else { done += 1 }
     }
 
     /// Measures the rates; called before each drawing.
-    package mutating func tick(_ now: ContinuousClock.Instant = .now) {
+    mutating func tick(_ now: ContinuousClock.Instant = .now) {
         self.now = now
         meter.record(fetched, at: now)
         for number in files.keys {
@@ -141,7 +141,7 @@ package struct ProgressState {
     }
 
     /// The line that remains when all downloads have ended; nil for a single one.
-    package var summary: String? {
+    var summary: String? {
         guard count > 1 else { return nil }
         let rate = fetched > 0 ? ", \(ByteCount.rate(RateMeter.rate(of: fetched, in: now - start)))" : ""
         let time = TimeSpan.text((now - start).components.seconds)

@@ -2,7 +2,7 @@
 ///
 /// A value that returns the text to write. The cursor stays at the beginning of the row below the last line, so that
 /// whatever is printed after the end of the process begins on a row without other text.
-package struct TerminalFrame {
+struct TerminalFrame {
     /// Clears the screen below the cursor.
     private static let clearing = "\u{1B}[J"
 
@@ -10,7 +10,7 @@ package struct TerminalFrame {
     private var drawn: [String] = []
 
     /// Makes a frame without lines.
-    package init() {}
+    init() {}
 
     /// Returns the text that replaces the lines.
     ///
@@ -19,7 +19,7 @@ package struct TerminalFrame {
     ///   - messages: Ordinary lines to print above them.
     ///   - width: The width of the terminal, which may have changed.
     /// - Returns: The text; empty if there is nothing to do.
-    package mutating func replace(with lines: [String], after messages: [String] = [], width: Int) -> String {
+    mutating func replace(with lines: [String], after messages: [String] = [], width: Int) -> String {
         guard !drawn.isEmpty || !lines.isEmpty || !messages.isEmpty else { return "" }
         // A terminal that has become narrower has wrapped the lines. If it has become wider again before it told its
         // width, or has moved the cursor, lines above them are lost; fewer rows would leave wrapped lines each time.

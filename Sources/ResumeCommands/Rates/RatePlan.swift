@@ -1,5 +1,5 @@
 /// A limit in bytes per second that may depend on the time of day: `2M`, `08:00-18:00=1M` or `08:00-18:00=1M,10M`.
-package struct RatePlan: Sendable, Equatable, TypedValue {
+struct RatePlan: Sendable, Equatable, TypedValue {
     private struct Window: Equatable {
         /// In minutes since midnight.
         var start: Int
@@ -13,16 +13,16 @@ package struct RatePlan: Sendable, Equatable, TypedValue {
     }
 
     /// As it was typed.
-    package let text: String
+    let text: String
     private var windows: [Window] = []
     /// The limit outside of all windows; nil for none.
     private var usual: Int64?
 
     /// The limit if it is always the same; nil if it changes.
-    package var constant: Int64? { windows.isEmpty ? usual : nil }
+    var constant: Int64? { windows.isEmpty ? usual : nil }
 
     /// Parses a limit; `none` overrides one of the configuration file.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         self.text = text
         if text == "none" { return }
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -50,7 +50,7 @@ package struct RatePlan: Sendable, Equatable, TypedValue {
     ///
     /// - Parameter minute: Minutes since midnight; the first window that contains it counts.
     /// - Returns: The limit; nil if there is none.
-    package func rate(at minute: Int) -> Int64? { windows.first { $0.contains(minute) }?.rate ?? usual }
+    func rate(at minute: Int) -> Int64? { windows.first { $0.contains(minute) }?.rate ?? usual }
 
     /// Parses `HH:MM`; 24:00 is the end of a day.
     private static func minute(_ text: Substring) -> Int? {

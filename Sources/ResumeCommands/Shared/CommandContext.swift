@@ -5,32 +5,32 @@ import ResumeStore
 import Synchronization
 
 /// The environment of a command, so that the whole command line can also run in a test.
-package struct CommandContext: Sendable {
+struct CommandContext: Sendable {
     /// Writes results to standard output.
-    package var output: @Sendable (String) -> Void
+    var output: @Sendable (String) -> Void
     /// Writes the bytes of a file to standard output, and returns the number of the error, or 0.
-    package var bytes: @Sendable ([UInt8]) -> Int32
+    var bytes: @Sendable ([UInt8]) -> Int32
     /// Writes messages to standard error.
-    package var errors: @Sendable (String) -> Void
-    package var environment: [String: String]
+    var errors: @Sendable (String) -> Void
+    var environment: [String: String]
     /// The error number of a failed write of results; `EPIPE` if nothing reads them any more, 0 if none failed.
     var outputError: @Sendable () -> Int32 = { 0 }
     /// Whether a folder ignores the case of names.
-    package var ignoresCase: @Sendable (_ folder: String) -> Bool = {
+    var ignoresCase: @Sendable (_ folder: String) -> Bool = {
         (try? Folder($0, followsLinks: true).ignoresCase) ?? false
     }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
     package var terminalSize: @Sendable () -> Terminal.Size? = { nil }
     /// The width of the terminal on standard output; nil if it is not a terminal.
-    package var outputWidth: Int?
+    var outputWidth: Int?
     /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.
-    package var confirm: (@Sendable (String) -> Bool)?
+    var confirm: (@Sendable (String) -> Bool)?
 
     /// The arguments of the command line, without the program's name.
     var arguments: [String] = []
 
     /// Makes a context without a terminal, in which the bytes of a file are written like results.
-    package init(
+    init(
         output: @escaping @Sendable (String) -> Void, errors: @escaping @Sendable (String) -> Void,
         environment: [String: String]
     ) {
@@ -44,7 +44,7 @@ package struct CommandContext: Sendable {
     }
 
     /// Makes a context with the process's own streams and environment.
-    package static func process(environment: [String: String]) -> CommandContext {
+    static func process(environment: [String: String]) -> CommandContext {
         let failure = Mutex<Int32>(0)
         var context = CommandContext(
             output: { text in

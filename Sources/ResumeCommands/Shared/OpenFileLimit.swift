@@ -1,7 +1,7 @@
 import ResumeFiles
 
 /// The number of files, including sockets, that the process may have open at once.
-package enum OpenFileLimit {
+enum OpenFileLimit {
     /// How many must be free for one download, of at least 64 that are allowed; with fewer, opening the store or a connection fails.
     static let leastFree = 48
     #if canImport(Darwin)
@@ -12,7 +12,7 @@ package enum OpenFileLimit {
     #endif
 
     /// Raises the limit to the maximum allowed for this process, which starts no children that use `select`.
-    package static func raise() {
+    static func raise() {
         guard var limit = current, limit.rlim_cur < min(limit.rlim_max, most) else { return }
         limit.rlim_cur = min(limit.rlim_max, most)
         // If this fails, the limit stays as it is.

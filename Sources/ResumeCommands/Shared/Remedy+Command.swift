@@ -1,13 +1,13 @@
 import ResumeHTTP
 import ResumeMaintenance
-package import ResumeStore
+import ResumeStore
 
 extension StoreError.Remedy {
     /// The commands and options that remedy errors of the store, by the names of the cases.
     private static let commands = WordTable(PackageResources.remedies_txt)
 
     /// What to run.
-    package var command: String {
+    var command: String {
         (Self.commands["\(self)"] ?? rawValue).replacing("{store}", with: Hint.store)
     }
 }

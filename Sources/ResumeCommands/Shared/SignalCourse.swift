@@ -2,7 +2,7 @@ extension Signals {
     /// Decides what a signal does to a command that ends by itself after the first one.
     package struct Course {
         /// What a signal does.
-        package enum Action: Equatable {
+        enum Action: Equatable {
             /// Cancels the command, which records what has been received and ends.
             case cancel
             case ignore
@@ -12,15 +12,15 @@ extension Signals {
 
         /// A program that starts another one may pass on a signal that the terminal has sent to both; those that arrive within
         /// this time are one.
-        package static let pause = Duration.seconds(1)
+        static let pause = Duration.seconds(1)
 
         private var first: ContinuousClock.Instant?
 
         /// Makes a course before the first signal.
-        package init() {}
+        init() {}
 
         /// Returns what to do about a signal.
-        package mutating func receive(at now: ContinuousClock.Instant) -> Action {
+        mutating func receive(at now: ContinuousClock.Instant) -> Action {
             guard let first else {
                 self.first = now
                 return .cancel

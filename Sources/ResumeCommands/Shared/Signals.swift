@@ -9,14 +9,14 @@ import Synchronization
 /// Turns SIGINT and SIGTERM into cancellation, so that received bytes are recorded and the program exits normally.
 ///
 /// This is optional: without it, at most the bytes since the last checkpoint are lost, as with SIGKILL.
-package enum Signals {
+enum Signals {
     private static let numbers = [SIGINT, SIGTERM]
 
     /// Prevents the signals from ending the process; must be called before a second thread starts.
     ///
     /// Signals stay pending until ``cancelling(_:)`` runs. On Linux they are blocked, not ignored, because ignored
     /// signals are lost if they arrive before a handler is installed.
-    package static func hold() {
+    static func hold() {
         #if canImport(Darwin)
         // On Darwin, dispatch sources also receive ignored signals.
         for number in numbers { signal(number, SIG_IGN) }
@@ -33,7 +33,7 @@ package enum Signals {
     /// A second signal ends the process at once, unless it arrives together with the first one.
     ///
     /// - Returns: The command's status; if a signal ended it, 130 for SIGINT and 75 for SIGTERM.
-    package static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
+    static func cancelling(_ body: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
         signal(SIGPIPE, SIG_IGN)
         let received = Mutex<Int32?>(nil)
         let course = Mutex(Course())

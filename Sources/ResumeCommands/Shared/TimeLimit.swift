@@ -1,5 +1,5 @@
 /// A limit for the time that something takes.
-package enum TimeLimit {
+enum TimeLimit {
     /// Runs a closure, and cancels it after a time.
     ///
     /// What succeeds nevertheless counts, such as a delivery, which cannot be cancelled.
@@ -11,7 +11,7 @@ package enum TimeLimit {
     ///   - willCancel: Called before the closure is cancelled because of the limit.
     /// - Returns: The result of the closure.
     /// - Throws: The error of the closure, or the failure.
-    package static func run<Value: Sendable>(
+    static func run<Value: Sendable>(
         _ limit: Duration, otherwise failure: any Error, _ body: @escaping @Sendable () async throws -> Value,
         willCancel: @escaping @Sendable () -> Void = {}
     ) async throws -> Value {

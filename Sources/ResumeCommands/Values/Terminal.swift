@@ -1,14 +1,14 @@
 /// Text that has to fit a line of a terminal.
-package enum Terminal {
+enum Terminal {
     /// Returns how many columns a text takes up; ideographs and emoji take up two each, combining marks none.
-    package static func columns(_ text: some StringProtocol) -> Int {
+    static func columns(_ text: some StringProtocol) -> Int {
         // Bytes of ASCII text are characters of one column each.
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
 
     /// Returns how many rows a text takes up in a terminal that wraps it.
-    package static func rows(_ text: String, width: Int) -> Int {
+    static func rows(_ text: String, width: Int) -> Int {
         guard columns(text) > width else { return 1 }
         var rows = 1
         var column = 0
@@ -22,7 +22,7 @@ package enum Terminal {
     }
 
     /// Returns a text with its middle left out, if it is wider than a number of columns.
-    package static func shortened(_ text: String, to width: Int) -> String {
+    static func shortened(_ text: String, to width: Int) -> String {
         guard columns(text) > width, width > 1 else { return cut(text, to: width) }
         // The end of a URL is its file name, and more important than the beginning.
         let room = width - 1
@@ -31,7 +31,7 @@ package enum Terminal {
     }
 
     /// Returns a text with its end left out, if it is wider than a number of columns.
-    package static func cut(_ text: String, to width: Int) -> String {
+    static func cut(_ text: String, to width: Int) -> String {
         guard columns(text) > width else { return text }
         return width < 1 ? "" : String(fitting(text, width - 1)) + "…"
     }
@@ -40,7 +40,7 @@ package enum Terminal {
     ///
     /// Further rows begin below the text of the first one, after its indentation or its first column. A command in single
     /// quotes is not broken, so that it can be copied; the terminal breaks it if it does not fit.
-    package static func wrapped(_ text: String, to width: Int?) -> String {
+    static func wrapped(_ text: String, to width: Int?) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let width, lines.contains(where: { columns($0) > width }) else { return text }
         return lines.map { columns($0) > width ? broken($0, width) : String($0) }.joined(separator: "\n")
@@ -65,7 +65,7 @@ package enum Terminal {
     }
 
     /// Returns a text with spaces after it, up to a number of columns.
-    package static func padded(_ text: String, to width: Int) -> String {
+    static func padded(_ text: String, to width: Int) -> String {
         text + String(repeating: " ", count: max(width - columns(text), 0))
     }
 

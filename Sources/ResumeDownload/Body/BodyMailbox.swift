@@ -11,7 +11,7 @@ package final class BodyMailbox: Sendable {
     private typealias Waiter = CheckedContinuation<Bool, any Error>
 
     /// How many bytes may wait before the client should stop receiving: about what one turn of its event loop reads.
-    package static var limit: Int { 1 << 20 }
+    static var limit: Int { 1 << 20 }
 
     /// The maximum number of interim responses before a head; servers send one or two.
     package static var mostInterim: Int { 100 }

@@ -22,7 +22,7 @@ public struct DownloadRequest: Sendable {
     /// The resume data that the request was made from.
     ///
     /// If the store no longer has the data it names, an event reports it.
-    package internal(set) var resumeData: ResumeData?
+    var resumeData: ResumeData?
     /// Additional header fields.
     ///
     /// Fields that the engine sets itself, such as `Range`, are ignored.
@@ -49,7 +49,7 @@ public struct DownloadRequest: Sendable {
     /// Without a digest, the result is not proved (``DownloadResult/isProved``).
     public var allowsUnvalidated = false
     /// The seed for the random offsets; nil for different ones each time.
-    package var sampleSeed: UInt64?
+    var sampleSeed: UInt64?
     /// The path of a partial file of another program to begin with, if the store has no bytes of this download.
     ///
     /// Its bytes are copied into the store, and samples of them are compared with the server's file before the rest is
@@ -87,7 +87,7 @@ public struct DownloadRequest: Sendable {
     /// fail at once with `StoreError` of `inUse`.
     public var waits = true
     /// How many bytes before the first missing one are fetched again and compared; 0 for none.
-    package var overlap: Int64 = ResumePolicy.defaultOverlap
+    var overlap: Int64 = ResumePolicy.defaultOverlap
     /// The header fields with the content codings; with the URL, they decide which bytes are sent, and who may have
     /// them.
     var identityFields: HTTPFields {
@@ -115,17 +115,17 @@ public struct DownloadRequest: Sendable {
     /// The number of connections, limited to valid values.
     var boundedConnections: Int { min(max(connections, 1), Self.mostConnections) }
     /// The number of bytes that must be received in each ``stallTimeout``.
-    package var stallBytes: Int64 = 1024
+    var stallBytes: Int64 = 1024
     /// The rate limit in bytes per second; nil for no limit.
     public var rateLimit: Int64?
     /// The maximum length of the file in bytes; nil for no limit.
     public var maximumLength: Int64?
     /// The clock for detecting stalls and comparing connections; tests replace it.
-    package var clock: @Sendable () -> ContinuousClock.Instant = { .now }
+    var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// The clock for waits and for the time of ``retryPolicy``; tests replace it.
     package var waitClock = StoreClock.awake
     /// What the downloads of a run share about their origins; nil if this is the only one.
-    package var origins: OriginPaces?
+    var origins: OriginPaces?
     /// Called before a wait of a second or more and after it, and before a small file is delivered together with others,
     /// so that another download can have the place.
     package var onPause: (@Sendable (_ isPaused: Bool) async -> Void)?

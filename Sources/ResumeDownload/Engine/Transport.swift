@@ -98,9 +98,9 @@ public struct TransportResponse: Sendable {
     /// The body.
     ///
     /// Read it to its end, or cancel it.
-    package var body: any ResponseBody
+    var body: any ResponseBody
     /// What the connection proves about the server; nil if only the scheme of the URL tells.
-    package var trust: ServerTrust?
+    var trust: ServerTrust?
 
     package init(head: HTTPResponse, body: any ResponseBody, trust: ServerTrust? = nil) {
         self.head = head

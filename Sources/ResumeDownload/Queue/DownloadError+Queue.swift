@@ -1,13 +1,13 @@
 import ResumeHTTP
-package import ResumeStore
+import ResumeStore
 
 extension DownloadError {
-    package static let queueClosed = DownloadError(.closed, Reason("queue-closed"))
+    static let queueClosed = DownloadError(.closed, Reason("queue-closed"))
     /// The download was cancelled in the queue.
     static let cancelledInQueue = DownloadError(.cancelled, Reason("cancelled-in-queue"))
 
     /// The request conflicts with another one for the same download.
-    package static func conflict(_ text: String) -> DownloadError {
+    static func conflict(_ text: String) -> DownloadError {
         DownloadError(.conflict, Reason("conflict", text))
     }
 }

@@ -3,14 +3,14 @@ extension DownloadTask {
     ///
     /// A run is one call of ``Downloader/download(_:onEvent:)``. Suspending interrupts the run; resuming starts another
     /// one, which continues from the partial data.
-    package enum Phase: Sendable, Hashable {
+    enum Phase: Sendable, Hashable {
         /// Why a run was interrupted, or what has been requested since.
-        package enum Interruption: Sendable, Hashable {
+        enum Interruption: Sendable, Hashable {
             case toSuspend, toResume, toCancel
         }
 
         /// What the task must do after a transition.
-        package enum Action: Sendable, Hashable {
+        enum Action: Sendable, Hashable {
             case nothing, begin, interrupt, finish
         }
 
@@ -20,7 +20,7 @@ extension DownloadTask {
         case interrupted(Interruption)
         case finished
 
-        package mutating func resume() -> Action {
+        mutating func resume() -> Action {
             switch self {
             case .suspended: become(.running, .begin)
             case .interrupted(.toSuspend): become(.interrupted(.toResume))
@@ -28,7 +28,7 @@ extension DownloadTask {
             }
         }
 
-        package mutating func suspend() -> Action {
+        mutating func suspend() -> Action {
             switch self {
             case .running: become(.interrupted(.toSuspend), .interrupt)
             case .interrupted(.toResume): become(.interrupted(.toSuspend))
@@ -36,7 +36,7 @@ extension DownloadTask {
             }
         }
 
-        package mutating func cancel() -> Action {
+        mutating func cancel() -> Action {
             switch self {
             case .suspended: become(.finished, .finish)
             case .running: become(.interrupted(.toCancel), .interrupt)
@@ -49,7 +49,7 @@ extension DownloadTask {
         ///
         /// - Parameter isDelivered: Whether it was successful; an interruption may have come too late.
         /// - Returns: What to do.
-        package mutating func ended(isDelivered: Bool) -> Action {
+        mutating func ended(isDelivered: Bool) -> Action {
             switch self {
             // Any error of an interrupted run is ignored: if it was a different failure, the next run meets it again.
             case .interrupted(.toSuspend) where !isDelivered: become(.suspended)

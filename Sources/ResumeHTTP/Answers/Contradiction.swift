@@ -20,7 +20,7 @@ package enum Contradiction: Sendable, Hashable {
     ///   - stored: The stored representation, or the delivered one.
     ///   - held: The number of stored bytes, which the file has at least.
     ///   - context: Where the response is from.
-    package init?(
+    init?(
         of fresh: Representation, with stored: Representation, held: Int64 = 0, in context: AnswerContext
     ) {
         let old = stored.completeLength ?? held
@@ -46,7 +46,7 @@ package enum Contradiction: Sendable, Hashable {
     }
 
     /// Looks for a page in a response to the first request of a download.
-    package init?(of fresh: Representation, in context: AnswerContext) {
+    init?(of fresh: Representation, in context: AnswerContext) {
         guard fresh.isHTML, context.isFromOtherHost, context.isNameOfFile else { return nil }
         self = .page
     }
@@ -74,9 +74,9 @@ package struct AnswerContext: Sendable, Hashable {
     /// What the stored bytes replace, which a response must not contradict either; nil if they replace nothing.
     package var replaced: HeldPartial?
     /// The number of bytes in the range that was requested; nil if the whole file was.
-    package var rest: Int64?
+    var rest: Int64?
     /// The file that was delivered earlier, if no bytes are stored.
-    package var delivered: Representation?
+    var delivered: Representation?
     /// The contradictions that have come before.
     package var sightings: Sightings?
     /// The days since 1970.
@@ -121,7 +121,7 @@ package struct Sightings: Sendable, Hashable {
     /// What the response says of its representation.
     let answer: String
     /// The number of days on which it has come.
-    package let days: Int
+    let days: Int
     /// The last of them, since 1970.
     let lastDay: Int64
 

@@ -8,7 +8,7 @@ package struct SmallFetch: Sendable {
     /// The greatest length of a file without a row, all of which may be lost with the process.
     package static let longest: Int64 = 1 << 20
     /// How long its body may take: what arrives in this time may be lost as well.
-    package static let patience = Duration.milliseconds(250)
+    static let patience = Duration.milliseconds(250)
 
     /// A body that may be received without a row.
     package struct Body: Sendable {

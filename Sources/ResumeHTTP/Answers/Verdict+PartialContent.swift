@@ -1,4 +1,4 @@
-package import HTTPTypes
+import HTTPTypes
 
 extension Verdict {
     /// Judges a 206 response, which is used only if it is proved to belong to the stored bytes.
@@ -104,7 +104,7 @@ extension Verdict {
 
 extension Plan.RangeRequest {
     /// Whether a part has the validator of the request.
-    package func isSame(as response: HTTPResponse) -> Bool {
+    func isSame(as response: HTTPResponse) -> Bool {
         response.status == .partialContent
             && validator.map { Verdict.validator(in: response.headerFields, like: $0) == $0 } ?? true
     }
@@ -133,7 +133,7 @@ extension Verdict.Continuation {
     }
 
     /// Creates a continuation for a body that is the whole file, for a new blob.
-    package init(whole representation: Representation, reason: Reason) {
+    init(whole representation: Representation, reason: Reason) {
         self.init(
             bodyStart: 0, offset: 0, bodyEnd: representation.completeLength, representation: representation,
             reason: reason)

@@ -89,7 +89,7 @@ package enum Plan: Sendable, Hashable {
         /// The end of the missing bytes, excluded; nil for the end of the representation.
         package var end: Int64?
         /// The number of stored bytes after `end` that are requested as well, to be compared.
-        package var tail: Int64 = 0
+        var tail: Int64 = 0
         /// How the server compares the validator.
         package var condition: ResumePolicy.Condition
         /// The validator that the server compares and the response must have; nil only if the policy allows that.

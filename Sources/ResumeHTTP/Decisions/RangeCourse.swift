@@ -6,11 +6,11 @@ package struct RangeCourse: Sendable, Hashable {
     private enum State: Sendable, Hashable { case open, probing, closed, plain }
 
     /// The first size of closed ranges, in bytes.
-    package static let firstSize: Int64 = 8 << 20
+    static let firstSize: Int64 = 8 << 20
     /// The largest size of closed ranges, in bytes.
-    package static let largestSize: Int64 = 256 << 20
+    static let largestSize: Int64 = 256 << 20
     /// The size that is tried if a server refuses the first one.
-    package static let smallSize: Int64 = 1 << 20
+    static let smallSize: Int64 = 1 << 20
     /// A stored beginning of this length is not received again before a range without a condition was requested.
     static let conditionalPrefix: Int64 = 1 << 20
 
@@ -25,7 +25,7 @@ package struct RangeCourse: Sendable, Hashable {
     private var hasOmittedCondition = false
     private var nextSize: Int64
     /// Whether the range is requested without a condition; then the fields of the response and the overlap prove it.
-    package private(set) var omitsCondition = false
+    private(set) var omitsCondition = false
 
     /// Creates a course.
     ///
@@ -47,7 +47,7 @@ package struct RangeCourse: Sendable, Hashable {
     /// Records that a range was refused.
     ///
     /// - Returns: Whether the next request is for the plain file.
-    package mutating func refused() -> Bool {
+    mutating func refused() -> Bool {
         omitsCondition = false
         switch state {
         case .open: state = .probing
@@ -88,7 +88,7 @@ package struct RangeCourse: Sendable, Hashable {
     }
 
     /// Records that a new representation is received from its first byte.
-    package mutating func startedOver() {
+    mutating func startedOver() {
         if state == .probing { state = .open }
         omitsCondition = false
     }

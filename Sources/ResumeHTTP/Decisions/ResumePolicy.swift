@@ -26,7 +26,7 @@ public struct ResumePolicy: Sendable, Hashable {
     package static let unvalidatedOverlap: Int64 = 65_536
 
     /// How the server compares the validator.
-    package var condition: Condition
+    var condition: Condition
     /// The number of bytes to request again and compare; 0 disables the comparison.
     package var overlap: Int64
     /// Resumes without a validator if ``digest`` or an overlap of 64 KiB can prove the bytes.

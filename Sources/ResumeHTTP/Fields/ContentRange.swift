@@ -45,8 +45,8 @@ package enum ContentRange: Sendable, Hashable {
 /// Parses numbers as HTTP defines them: digits only, no sign, no white space, at most 63 bits.
 ///
 /// A number of more bits is the `excess`, which is nil by default.
-package enum Decimal64 {
-    package static func parse(_ text: some StringProtocol, excess: Int64? = nil) -> Int64? {
+enum Decimal64 {
+    static func parse(_ text: some StringProtocol, excess: Int64? = nil) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
         return Int64(text) ?? excess
     }

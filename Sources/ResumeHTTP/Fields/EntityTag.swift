@@ -10,7 +10,7 @@ package struct EntityTag: Sendable, Hashable {
     /// Whether the tag is in quotation marks, as the grammar requires.
     ///
     /// A condition may contain any tag as it was sent, but others are not validators.
-    package let isQuoted: Bool
+    let isQuoted: Bool
 
     /// Whether the tag is a strong validator.
     package var isStrong: Bool { isQuoted && !isWeak }

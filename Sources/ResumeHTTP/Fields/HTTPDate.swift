@@ -10,11 +10,6 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
         first == second || HTTPDate(first).map { $0 == HTTPDate(second) } ?? false
     }
 
-    /// Creates a date from seconds since the epoch.
-    package init(secondsSinceEpoch: Int64) {
-        self.secondsSinceEpoch = secondsSinceEpoch
-    }
-
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
     /// Days of one digit, years of two, and zones that say how far they are from GMT are accepted, as servers send

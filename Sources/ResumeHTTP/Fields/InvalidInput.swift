@@ -12,13 +12,13 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
 
     package static let notAURL = InvalidInput("not an absolute URL; use one such as https://example.org/file")
     /// No host, or a host with invalid characters.
-    package static let badHost = InvalidInput("the URL has no valid host; use one such as https://example.org/file")
+    static let badHost = InvalidInput("the URL has no valid host; use one such as https://example.org/file")
     /// A host that is not in ASCII.
-    package static let internationalHost = InvalidInput(
+    static let internationalHost = InvalidInput(
         "the URL's host is not in ASCII; use its form that begins with xn--")
 
     /// A scheme other than `http` and `https`.
-    package static func unsupportedScheme(_ scheme: String) -> InvalidInput {
+    static func unsupportedScheme(_ scheme: String) -> InvalidInput {
         var error = InvalidInput("the scheme '\(Printable.escaped(scheme))' is not supported; use http or https")
         error.scheme = scheme
         return error

@@ -15,10 +15,10 @@ package struct RunningHash: Sendable {
     }
 
     /// Whether the digest is computed with the processor's SHA instructions.
-    package var usesInstructions: Bool { state.by_instruction != 0 }
+    var usesInstructions: Bool { state.by_instruction != 0 }
 
     /// Computes the digest without the processor's SHA instructions, for tests.
-    package mutating func usePortableCode() { state.by_instruction = 0 }
+    mutating func usePortableCode() { state.by_instruction = 0 }
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         unsafe resume_sha2_update(&state, bytes.baseAddress, bytes.count)

@@ -13,7 +13,7 @@ package enum ServerTrust: Sendable, Hashable {
     case plain
 
     /// The trust in a response from a URL, for a client that verifies certificates.
-    package init(_ urls: DownloadURL...) {
+    init(_ urls: DownloadURL...) {
         self = urls.allSatisfy { $0.scheme == "https" } ? .verified : .plain
     }
 
@@ -21,7 +21,7 @@ package enum ServerTrust: Sendable, Hashable {
     package var isTrusted: Bool { self != .unverified && self != .plain }
 
     /// A short text for the store.
-    package var stored: String {
+    var stored: String {
         switch self {
         case .verified: "tls"
         case .authorities(let text): "ca:\(text)"
@@ -31,7 +31,7 @@ package enum ServerTrust: Sendable, Hashable {
     }
 
     /// Reads ``stored``; nil if it is not valid.
-    package init?(stored: String) {
+    init?(stored: String) {
         switch stored {
         case "tls": self = .verified
         case "unverified": self = .unverified

@@ -6,16 +6,16 @@
 /// probability 1 - (1 - p)^n.
 package struct SampleGrid: Sendable, Hashable {
     /// The number of bytes of a sample.
-    package static let blockLength: Int64 = 4096
+    static let blockLength: Int64 = 4096
     /// The smallest number of blocks on the grid.
-    package static let blocks: Int64 = 128
+    static let blocks: Int64 = 128
     /// The number of blocks at the end that are always compared, in addition to the first one.
-    package static let lastBlocks: Int64 = 4
+    static let lastBlocks: Int64 = 4
 
     /// The ranges to compare, sorted, disjoint and not adjacent.
-    package let places: [Range<Int64>]
+    let places: [Range<Int64>]
     /// The number of samples, each of up to ``blockLength`` bytes.
-    package var count: Int {
+    var count: Int {
         Int(clamping: places.totalLength / Self.blockLength &+ (places.totalLength % Self.blockLength > 0 ? 1 : 0))
     }
 

@@ -9,7 +9,7 @@ package enum SampleVerdict: Sendable, Hashable {
 }
 
 extension Reason {
-    package static func samplesDiffer(at offset: Int64) -> Reason {
+    static func samplesDiffer(at offset: Int64) -> Reason {
         Reason(
             "spot-check-differs",
             "the server's file differs from the stored bytes at byte \(offset), where samples were compared")

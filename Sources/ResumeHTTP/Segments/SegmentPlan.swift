@@ -6,13 +6,13 @@ package struct SegmentPlan: Sendable {
     /// A running stream.
     package struct Stream: Sendable, Hashable {
         /// The identity of the stream.
-        package var id: Int
+        var id: Int
         /// The first byte that it received.
-        package var start: Int64
+        var start: Int64
         /// The next byte that it will receive.
-        package var position: Int64
+        var position: Int64
         /// The end of its range, excluded.
-        package var end: Int64
+        var end: Int64
 
         /// Creates a stream; `start` is `position` if it is nil.
         package init(id: Int, start: Int64? = nil, position: Int64, end: Int64) {
@@ -29,12 +29,12 @@ package struct SegmentPlan: Sendable {
     /// The state of the download.
     package struct State: Sendable {
         /// The stored ranges, sorted and not adjacent.
-        package var held: [Range<Int64>]
-        package var running: [Stream]
+        var held: [Range<Int64>]
+        var running: [Stream]
         /// The requested ranges without a response so far.
-        package var asked: [Range<Int64>]
+        var asked: [Range<Int64>]
         /// The time in seconds since any fixed moment.
-        package var now: Double
+        var now: Double
 
         /// Creates a state.
         package init(held: [Range<Int64>], running: [Stream], asked: [Range<Int64>] = [], now: Double) {
@@ -57,7 +57,7 @@ package struct SegmentPlan: Sendable {
     }
 
     /// The minimum number of bytes for which a stream is split; gaps that no stream fills may be smaller.
-    package static let leastLength: Int64 = 1 << 20
+    static let leastLength: Int64 = 1 << 20
     /// The minimum number of seconds that a stream must have left to be split.
     private static let leastTime = 0.3
 

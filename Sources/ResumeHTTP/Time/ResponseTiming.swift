@@ -3,7 +3,7 @@ package import HTTPTypes
 /// Whether a response that is not the file may be followed by another one, and how long the server asks to wait for it.
 package struct ResponseTiming: Sendable, Hashable {
     /// Whether the same request may succeed later.
-    package let isTemporary: Bool
+    let isTemporary: Bool
     /// The seconds that the server asks to wait; nil if it does not.
     package let afterSeconds: Int64?
 

@@ -13,13 +13,13 @@ package struct RetryBudget: Sendable {
     /// The circumstances of a decision.
     package struct Moment: Sendable {
         /// The time on a clock that stands still while the machine sleeps.
-        package var now: Duration
+        var now: Duration
         /// The length of the file; nil if it is unknown.
-        package var total: Int64?
+        var total: Int64?
         /// Whether a download from the same origin has made progress in this run.
-        package var originWorks: Bool
+        var originWorks: Bool
         /// A random number from 0 to 1, so that the decision is reproducible.
-        package var jitter: Double
+        var jitter: Double
 
         /// Describes the circumstances.
         package init(now: Duration, total: Int64? = nil, originWorks: Bool = false, jitter: Double) {
@@ -48,7 +48,7 @@ package struct RetryBudget: Sendable {
     package private(set) var hasProgressed = false
 
     /// Begins with a full budget.
-    package init(_ policy: RetryPolicy = RetryPolicy()) {
+    init(_ policy: RetryPolicy = RetryPolicy()) {
         self.policy = policy
     }
 
@@ -57,7 +57,7 @@ package struct RetryBudget: Sendable {
     /// - Parameters:
     ///   - received: The number of bytes that a request added.
     ///   - total: The length of the file; nil if it is unknown.
-    package mutating func add(_ received: Int64, of total: Int64?) {
+    mutating func add(_ received: Int64, of total: Int64?) {
         gained += min(max(received, 0), .max - gained)
         guard gained >= min(64 << 10, total.map { max($0 / 100, 1) } ?? .max) else { return }
         failures = 0
@@ -106,7 +106,7 @@ package struct RetryBudget: Sendable {
     /// Records a restart from the beginning.
     ///
     /// - Returns: Whether it is allowed; false if the server's validator changes too often.
-    package mutating func restarted() -> Bool {
+    mutating func restarted() -> Bool {
         restarts += 1
         return restarts <= policy.restarts
     }

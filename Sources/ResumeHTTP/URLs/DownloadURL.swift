@@ -164,7 +164,7 @@ public struct DownloadURL: Sendable, Hashable {
     /// Resolves a `Location` field against this URL.
     ///
     /// - Throws: ``InvalidInput`` if the result is not a supported URL.
-    package func resolving(_ location: String) throws(InvalidInput) -> DownloadURL {
+    func resolving(_ location: String) throws(InvalidInput) -> DownloadURL {
         // Foundation decodes what is encoded, and drops a path that is not UTF-8 then.
         let shielded = { (text: String) in text.replacing("%", with: "%25") }
         guard Self.isPlain(location), !location.isEmpty, let base = URL(string: shielded(absoluteString)),

@@ -5,7 +5,7 @@ package import HTTPTypes
 /// Source: [RFC 9110, 15.4](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4).
 package struct Redirection: Sendable {
     /// The maximum number of redirects; more are taken for a loop.
-    package static let limit = 20
+    static let limit = 20
 
     /// The URL of the next request.
     package private(set) var url: DownloadURL

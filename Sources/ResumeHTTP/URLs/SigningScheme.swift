@@ -33,7 +33,7 @@ struct SigningScheme {
 
 extension DownloadURL {
     /// Path and query without the parameters of a scheme that signs the path.
-    package var unsignedTarget: String {
+    var unsignedTarget: String {
         if isPlainPath { return requestTarget }
         let path = requestTarget.prefix { $0 != "?" }
         guard path.endIndex < requestTarget.endIndex else { return requestTarget }

@@ -24,14 +24,14 @@ package struct ForeignPartial: Sendable, Hashable {
     }
 
     /// The path of the data.
-    package let path: String
+    let path: String
     package let program: Program
     /// The ranges that the program has received, in order and disjoint, without those that may not be on the disk.
-    package let ranges: [Range<Int64>]
+    let ranges: [Range<Int64>]
     /// The length of the whole file; nil if the program has not recorded it.
-    package let totalBytes: Int64?
+    let totalBytes: Int64?
     /// The digest of the whole file, for programs that name files by it.
-    package let digest: HTTPDigest?
+    let digest: HTTPDigest?
     /// The URL in the file's extended attributes, as wget and curl record it with `--xattr`; nil if there is none.
     package let url: DownloadURL?
     /// The identity and the length of the file when it was examined.
@@ -39,7 +39,7 @@ package struct ForeignPartial: Sendable, Hashable {
     let size: Int64
 
     /// The number of bytes that may be adopted.
-    package var heldBytes: Int64 { ranges.reduce(0) { $0 + Int64($1.count) } }
+    var heldBytes: Int64 { ranges.reduce(0) { $0 + Int64($1.count) } }
 
     /// The bytes before the end of each range that are dropped: other programs write without syncing.
     static let untrustedTail: Int64 = 65_536

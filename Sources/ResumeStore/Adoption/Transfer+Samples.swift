@@ -16,7 +16,7 @@ extension Transfer {
     ///
     /// A validator identifies a representation of one resource only (RFC 9110, 8.8.1): at another origin or path the same
     /// one may stand for other bytes. Before the first response, the requested URLs are compared.
-    package var isMoved: Bool {
+    var isMoved: Bool {
         if policy.digest != nil { return false }
         if caller.standing == .moved { return true }
         guard caller.answer == nil || caller.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
@@ -41,7 +41,7 @@ extension Transfer {
     }
 
     /// Whether the bytes were received by another program and not compared yet.
-    package var isAdopted: Bool { entry.agreedSamples == 0 }
+    var isAdopted: Bool { entry.agreedSamples == 0 }
 
     /// The number of samples that agreed, if the first bytes were received by another program.
     package var agreedSamples: Int? { entry.agreedSamples }
@@ -49,7 +49,7 @@ extension Transfer {
     /// Reads stored bytes to compare them with the server's, whoever they were fetched for.
     ///
     /// - Throws: ``StoreError`` as ``read(_:)``.
-    package func sample(_ range: Range<Int64>) async throws -> [UInt8] {
+    func sample(_ range: Range<Int64>) async throws -> [UInt8] {
         guard storedRanges.contains(where: { $0.contains(range) }) else { throw StoreError.notHeld(range) }
         return try await read(range, evenIfWithheld: true)
     }
@@ -63,7 +63,7 @@ extension Transfer {
     ///   - comparesDigest: Whether the complete file will be compared with the server's digest, if that has sent one, so
     ///     that the samples need not prove it.
     /// - Throws: ``StoreError``: `superseded`, `database`.
-    package func prove(as representation: Representation, agreedSamples: Int, comparesDigest: Bool) async throws {
+    func prove(as representation: Representation, agreedSamples: Int, comparesDigest: Bool) async throws {
         try requireOpen()
         var proved = representation
         // A field without a usable digest is none. The digest in the name of an adopted file counts as the server's if

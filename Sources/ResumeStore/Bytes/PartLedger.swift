@@ -2,29 +2,29 @@
 ///
 /// It is a pure value. Its methods return what to do; ``PartStream`` and ``BlobWriter`` do it and report back. All
 /// positions are offsets in the blob.
-package struct PartLedger: Sendable {
+struct PartLedger: Sendable {
     /// A commit to be made.
-    package struct Commit: Sendable, Hashable {
+    struct Commit: Sendable, Hashable {
         let row: PartReference
         /// The end of the bytes that survive the process after this commit.
-        package let end: Int64
+        let end: Int64
         /// The checksums of the bytes since the last commit.
-        package let blocks: [Block]
+        let blocks: [Block]
     }
 
     /// The largest number of bytes that wait for a commit; up to 256 KiB may arrive on top.
-    package static let unrecordedLimit: Int64 = 768 << 10
+    static let unrecordedLimit: Int64 = 768 << 10
     /// The largest number of bytes that wait for a commit while the length of the blob counts.
-    package static let mostGrowing: Int64 = 16 << 20
+    static let mostGrowing: Int64 = 16 << 20
     /// How long bytes wait for a commit in that case.
-    package static let growingDelay: Duration = .seconds(1)
+    static let growingDelay: Duration = .seconds(1)
     /// The length from which a block no longer grows.
     private static let blockLength: Int64 = 2 << 20
     /// The number of bytes before the end of a body that wait for its comparison or its digest.
     static let borderLength: Int64 = 4096
 
     /// How often received bytes are committed.
-    package enum Pace: Sendable, Hashable {
+    enum Pace: Sendable, Hashable {
         /// Not at all, since there is no row.
         case never
         /// As often as the limit of lost bytes requires.
@@ -35,17 +35,17 @@ package struct PartLedger: Sendable {
     }
 
     /// How often received bytes are committed.
-    package var pace = Pace.often
+    var pace = Pace.often
     /// The row that records the part.
     var row: PartReference
     /// The end of the bytes in the blob, recorded or not.
-    package private(set) var received: Int64
+    private(set) var received: Int64
     /// The end of the bytes that a commit has recorded: they survive the process.
-    package private(set) var recorded: Int64
+    private(set) var recorded: Int64
     /// The end of the bytes that were flushed: they survive a power loss.
-    package private(set) var durable: Int64
+    private(set) var durable: Int64
     /// The offset from which bytes must not be recorded yet; nil if all may be recorded.
-    package private(set) var border: Int64?
+    private(set) var border: Int64?
     /// Whether the bytes before the border wait for the digest of the body, not only for a comparison.
     private(set) var awaitsDigest = false
     /// The end of the bytes that the current stream receives: the next stream, or the end of the representation.
@@ -65,7 +65,7 @@ package struct PartLedger: Sendable {
     ///   - durable: The end of the bytes that survive a power loss.
     ///   - isFollowed: Whether another recorded part adjoins.
     ///   - now: The time, by the store's clock.
-    package init(_ row: PartReference, received: Int64, durable: Int64, isFollowed: Bool = false, at now: Duration) {
+    init(_ row: PartReference, received: Int64, durable: Int64, isFollowed: Bool = false, at now: Duration) {
         self.row = row
         self.received = received
         self.isFollowed = isFollowed
@@ -85,7 +85,7 @@ package struct PartLedger: Sendable {
     ///     die in between.
     ///   - awaitsDigest: Whether a digest of the body is to be compared.
     ///   - representationEnd: The end of the representation; nil if unknown.
-    package mutating func beginBody(upTo end: Int64?, isHeldBack: Bool, awaitsDigest: Bool, representationEnd: Int64?) {
+    mutating func beginBody(upTo end: Int64?, isHeldBack: Bool, awaitsDigest: Bool, representationEnd: Int64?) {
         self.awaitsDigest = awaitsDigest
         border = isHeldBack ? end.map(Self.border) : nil
         wantedEnd = end ?? representationEnd ?? .max
@@ -93,34 +93,34 @@ package struct PartLedger: Sendable {
     }
 
     /// Moves the end of the current body forward, because another stream takes over there.
-    package mutating func shorten(to end: Int64) {
+    mutating func shorten(to end: Int64) {
         wantedEnd = end
         border = Self.border(end)
     }
 
     /// Returns the offset from which bytes before an end are held back.
-    package static func border(_ end: Int64) -> Int64 { max(end - borderLength, 0) }
+    static func border(_ end: Int64) -> Int64 { max(end - borderLength, 0) }
 
     /// Sets or removes the border.
     ///
     /// - Returns: The previous one.
     @discardableResult
-    package mutating func holdBack(from border: Int64?) -> Int64? {
+    mutating func holdBack(from border: Int64?) -> Int64? {
         defer { self.border = border }
         return self.border
     }
 
     /// Records that the body matches the part behind this one.
-    package mutating func wasCompared() {
+    mutating func wasCompared() {
         isFollowed = true
         if !awaitsDigest { border = nil }
     }
 
     /// The block to which the next bytes belong.
-    package var growingBlock: Block { blocks.last ?? Block(offset: received) }
+    var growingBlock: Block { blocks.last ?? Block(offset: received) }
 
     /// How many bytes may be added to it: a block ends at the border, since a commit records whole blocks.
-    package var roomInBlock: Int64 { received < border ?? 0 ? (border ?? 0) - received : .max }
+    var roomInBlock: Int64 { received < border ?? 0 ? (border ?? 0) - received : .max }
 
     /// Adds bytes that were written at ``received``.
     ///
@@ -129,7 +129,7 @@ package struct PartLedger: Sendable {
     ///   - block: The same block, extended by them.
     /// - Returns: False if another block has been started since, or if the border has moved and is crossed; nothing is
     ///   recorded then.
-    package mutating func receive(extending start: Block, to block: Block) -> Bool {
+    mutating func receive(extending start: Block, to block: Block) -> Bool {
         guard start == growingBlock, block.length - start.length <= roomInBlock else { return false }
         blocks[blocks.endIndex - 1] = block
         received = block.end
@@ -151,10 +151,10 @@ package struct PartLedger: Sendable {
     }
 
     /// Whether there are bytes that can be committed now.
-    package var hasUnrecorded: Bool { recordable > recorded }
+    var hasUnrecorded: Bool { recordable > recorded }
 
     /// Whether a commit is due: early if it is cheap compared with the transfer, at the latest at the promised limit.
-    package func isDue(at now: Duration) -> Bool {
+    func isDue(at now: Duration) -> Bool {
         let unrecorded = recordable - recorded
         guard unrecorded > 0 else { return false }
         let elapsed = now - lastCommit
@@ -170,7 +170,7 @@ package struct PartLedger: Sendable {
     /// Starts a commit of everything that may be recorded.
     ///
     /// - Returns: The commit to make and then to report to ``wasRecorded(_:)``; nil if there is nothing to record.
-    package mutating func commit(at now: Duration) -> Commit? {
+    mutating func commit(at now: Duration) -> Commit? {
         guard hasUnrecorded else { return nil }
         lastCommit = now
         let end = recordable
@@ -180,7 +180,7 @@ package struct PartLedger: Sendable {
     /// Records that a commit was made.
     ///
     /// If a commit failed, its checksums are part of the next one.
-    package mutating func wasRecorded(_ commit: Commit) {
+    mutating func wasRecorded(_ commit: Commit) {
         guard commit.row == row else { return }
         recorded = max(recorded, min(commit.end, received))
         blocks.removeSubrange(..<(blocks.firstIndex { $0.end > commit.end } ?? blocks.endIndex - 1))
@@ -196,7 +196,7 @@ package struct PartLedger: Sendable {
     /// The current block ends there, so that it is complete after a power loss.
     ///
     /// - Returns: The bytes that the flush makes durable; nil if there are none.
-    package mutating func beginFlush() -> Commit? {
+    mutating func beginFlush() -> Commit? {
         guard recorded > durable else { return nil }
         if let last = blocks.last, last.end == recorded, last.length >= Self.blockLength / 2 {
             blocks = [Block(offset: last.end)]
@@ -205,13 +205,13 @@ package struct PartLedger: Sendable {
     }
 
     /// Records that a flush was made and recorded.
-    package mutating func wasFlushed(_ flush: Commit) {
+    mutating func wasFlushed(_ flush: Commit) {
         guard flush.row == row else { return }
         durable = max(durable, min(flush.end, recorded))
     }
 }
 
 extension PartLedger: Extent {
-    package var offset: Int64 { row.offset }
-    package var length: Int64 { received - row.offset }
+    var offset: Int64 { row.offset }
+    var length: Int64 { received - row.offset }
 }

@@ -51,7 +51,7 @@ package final class PartStream: Sendable {
     package var hasAllWanted: Bool { course(\.hasAllWanted) ?? false }
 
     /// Whether all bytes of this stream were received, but bytes behind them remain to be compared.
-    package var isAtBorder: Bool { course(\.isAtBorder) == true && held >= end }
+    var isAtBorder: Bool { course(\.isAtBorder) == true && held >= end }
 
     /// Whether all bytes of this stream were received, and only bytes of the next stream remain to be compared.
     package var isAtSuccessor: Bool { course(\.isAtSuccessor) == true && held >= end }
@@ -115,7 +115,7 @@ package final class PartStream: Sendable {
     }
 
     /// Records like ``checkpoint()`` if a commit is due, now or later.
-    package func recordIfDue() throws {
+    func recordIfDue() throws {
         if awaitsCommit() { try checkpoint() }
     }
 

@@ -26,7 +26,7 @@ extension Connection {
     ///
     /// Queued requests are looked up in `queued_by_key`; those that failed permanently, are done or cancelled do not
     /// count.
-    package static let candidateColumns = [
+    static let candidateColumns = [
         "(SELECT min(list <> 0) FROM queued WHERE queued.key = \(Variant.nameInSQL) AND queued.state <> 'failed')",
         """
         EXISTS (SELECT 1 FROM download AS newer WHERE newer.id > download.id

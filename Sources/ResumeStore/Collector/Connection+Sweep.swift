@@ -1,4 +1,4 @@
-package import ResumeSQLite
+import ResumeSQLite
 
 /// What the collector reads to compare files with rows.
 extension Connection {
@@ -24,7 +24,7 @@ extension Connection {
         try run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", sweep.rawValue, position)
     }
 
-    package static let knownBlob = "SELECT 1 FROM chunk WHERE path = ? LIMIT 1"
+    static let knownBlob = "SELECT 1 FROM chunk WHERE path = ? LIMIT 1"
 
     /// Whether a row refers to a blob.
     borrowing func isBlobKnown(_ name: BlobName) throws -> Bool {

@@ -11,7 +11,7 @@ package struct DeliveryRecord: Sendable, Hashable {
     /// The delivered file; nil if none was delivered.
     package var file: DeliveredFile?
     /// A file that is about to get the name, or that the user has named to be replaced, by a download of ``url``.
-    package var next: DeliveredFile?
+    var next: DeliveredFile?
 
     package init(path: String, url: String, file: DeliveredFile? = nil, next: DeliveredFile? = nil) {
         self.path = path

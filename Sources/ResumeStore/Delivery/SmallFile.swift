@@ -75,7 +75,7 @@ package final class SmallFile: Sendable {
     }
 
     /// The number of bytes that were written.
-    package var length: Int64 { state.withLock(\.length) }
+    var length: Int64 { state.withLock(\.length) }
 
     /// Whether the body is complete and has its digests.
     package var isWhole: Bool {

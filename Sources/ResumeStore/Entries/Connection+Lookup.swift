@@ -1,4 +1,4 @@
-package import ResumeSQLite
+import ResumeSQLite
 
 /// Entries by what users call them.
 extension Connection {
@@ -7,7 +7,7 @@ extension Connection {
         case url, destination
 
         /// The statement that finds the last used rows.
-        package var sql: String {
+        var sql: String {
             "SELECT \(Connection.columns) FROM download WHERE \(rawValue) = ? ORDER BY used_at DESC, id DESC LIMIT ?"
         }
     }

@@ -51,7 +51,7 @@ extension Connection {
 extension NameSearch {
     /// The statement that finds the rows of a range: the name, whether the row is meant, its received bytes and its
     /// length.
-    package func sql(isReversed: Bool = false) -> String {
+    func sql(isReversed: Bool = false) -> String {
         let name = column.rawValue
         return """
             SELECT \(name), \(subject.columnsAndTable) WHERE \(name) >= ? AND \(name) < ?

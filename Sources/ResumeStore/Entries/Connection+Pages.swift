@@ -1,4 +1,4 @@
-package import ResumeSQLite
+import ResumeSQLite
 
 /// Entries page by page, so that neither memory nor the time of a read transaction grows with the store.
 extension Connection {
@@ -30,7 +30,7 @@ extension Connection {
     }
 
     /// Returns all entries in the order of their last use; unreadable rows are ignored.
-    package borrowing func entries() throws -> [Entry] {
+    borrowing func entries() throws -> [Entry] {
         var cursor = EntryQuery.Cursor(EntryQuery())
         var entries: [Entry] = []
         while !cursor.isAtEnd {

@@ -17,15 +17,15 @@ package struct EntryQuery: Sendable, Hashable {
         case url
     }
 
-    package var order: Order
+    var order: Order
     /// Whether the order is reversed.
-    package var isReversed: Bool
+    var isReversed: Bool
     /// The state of the entries; nil for any.
-    package var state: Entry.State?
+    var state: Entry.State?
     /// Only entries that were last used before this time, in milliseconds since 1970; nil for any.
-    package var usedBefore: Int64?
+    var usedBefore: Int64?
     /// Only entries that are not pinned.
-    package var isUnpinned: Bool
+    var isUnpinned: Bool
 
     /// Creates a query; by default, for all entries in the order of their last use.
     package init(

@@ -17,11 +17,11 @@ package struct NameSearch: Sendable {
     }
 
     /// What has the names.
-    package var subject: Subject
+    var subject: Subject
     /// Which of the names.
-    package var column: Column
+    var column: Column
     /// The text that they begin with.
-    package var prefix: String
+    var prefix: String
 
     /// Creates a search.
     package init(_ subject: Subject, _ column: Column, prefix: String) {

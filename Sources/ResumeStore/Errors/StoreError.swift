@@ -24,7 +24,7 @@ public struct StoreError: Error, Sendable, Equatable {
         /// SQLite's write-ahead log does not work on this file system.
         public static let unsupportedFileSystem = Code("unsupported-file-system")
         /// The SQLite library is too old.
-        package static let unsupportedSQLite = Code("unsupported-sqlite")
+        static let unsupportedSQLite = Code("unsupported-sqlite")
         /// There is no such entry.
         package static let noEntry = Code("no-entry")
         /// Another process or task is using the entry, and the caller does not wait.
@@ -60,7 +60,7 @@ public struct StoreError: Error, Sendable, Equatable {
         /// The process was forked from one with an open store.
         ///
         /// The methods of ``Transfer``, an actor, cannot throw it: they stop the process with a message.
-        package static let forkedChild = Code("forked-child")
+        static let forkedChild = Code("forked-child")
         /// A call that is not valid in the current state, such as a write before the head of a response.
         package static let misuse = Code("misuse")
     }
@@ -70,7 +70,7 @@ public struct StoreError: Error, Sendable, Equatable {
     /// What happened, in one sentence.
     public var message: String
     /// Further facts, or what to do about it; empty if the message is sufficient.
-    package var advice: String
+    var advice: String
     /// What removes the cause; nil if the advice says it, or nothing does.
     package var remedy: Remedy?
     /// The underlying error.
@@ -134,7 +134,7 @@ extension StoreError {
     }
 
     /// Wraps an error of SQLite or the file system; keeps a ``StoreError`` as it is.
-    package init(wrapping error: any Error, at path: String? = nil) {
+    init(wrapping error: any Error, at path: String? = nil) {
         let place = path.map { " at \($0)" } ?? ""
         switch error {
         case let error as StoreError:

@@ -7,7 +7,7 @@ import ResumeHTTP
 /// validator with new bytes. Paths in rows that do not have these formats are never opened or removed.
 package struct BlobName: Sendable, Hashable {
     /// The folder in `blobs/`, two hexadecimal digits; nil for `blobs/` itself, where older releases made blobs.
-    package let folder: String?
+    let folder: String?
     /// The file's name: 32 hexadecimal digits.
     package let fileName: String
 

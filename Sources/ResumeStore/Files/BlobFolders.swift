@@ -70,7 +70,7 @@ extension StoreFolder {
     }
 
     /// Opens the folder of a blob; nil if it does not exist.
-    package func folder(of name: BlobName) throws(SystemError) -> Folder? {
+    func folder(of name: BlobName) throws(SystemError) -> Folder? {
         try Self.blobFolder(name.folder, in: blobs)
     }
 
@@ -89,7 +89,7 @@ extension StoreFolder {
 
     /// Removes a blob, and returns the number of bytes freed on disk.
     @discardableResult
-    package func remove(_ name: BlobName) throws(SystemError) -> Int64 {
+    func remove(_ name: BlobName) throws(SystemError) -> Int64 {
         try folder(of: name)?.remove(name.fileName) ?? 0
     }
 

@@ -5,9 +5,9 @@ import Synchronization
 extension DownloadStore {
     /// The destination file of a download.
     package struct Destination: Sendable, Hashable {
-        package let folder: String
+        let folder: String
         /// The file's name in it.
-        package let name: String
+        let name: String
 
         /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
         package var replaces: Bool

@@ -158,7 +158,7 @@ extension StoreFolder {
     package func rebuildLinks() throws -> [Folder] { try Self.rebuildLinks(in: root) }
 
     /// The same for a folder that may belong to a store.
-    package static func rebuildLinks(in root: Folder) throws -> [Folder] {
+    static func rebuildLinks(in root: Folder) throws -> [Folder] {
         guard let database = try root.status(of: databaseName), database.links > 1 else { return [] }
         let names = try root.names().filter { $0.hasPrefix(asidePrefix) }.sorted()
         return try names.compactMap { name -> Folder? in

@@ -88,7 +88,7 @@ package final class PassedBytes: BodyStorage {
     ///
     /// - Parameter announced: The digest that the server announces, which decides about the ``algorithm`` unless bytes
     ///   have been passed on, or another digest is expected.
-    package func restart(announced: HTTPDigest?) {
+    func restart(announced: HTTPDigest?) {
         state.withLock { state in
             state.window = []
             state.end = 0
@@ -98,7 +98,7 @@ package final class PassedBytes: BodyStorage {
         }
     }
 
-    package func write(_ bytes: RawSpan, at offset: Int64) throws {
+    func write(_ bytes: RawSpan, at offset: Int64) throws {
         try state.withLock { state in
             try state.requireEnd(at: offset)
             guard offset == state.end else {
@@ -125,19 +125,19 @@ package final class PassedBytes: BodyStorage {
         change.yield()
     }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         state.withLock { unsafe $0.window.copy(to: buffer, from: offset.addingSaturating(-$0.start)) }
     }
 
-    package func discardBytes() {
+    func discardBytes() {
         state.withLock { state in
             if state.again == nil { try? state.requireEnd(at: state.passed) }
         }
     }
 
-    package var hasRoom: Bool { state.withLock { $0.waiting < Self.mostWaiting } }
+    var hasRoom: Bool { state.withLock { $0.waiting < Self.mostWaiting } }
 
-    package func waitForRoom() async throws {
+    func waitForRoom() async throws {
         while !hasRoom {
             try Task.checkCancellation()
             for await _ in rooms { break }

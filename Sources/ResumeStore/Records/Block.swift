@@ -5,5 +5,5 @@ package struct Block: Sendable, Hashable {
     /// The number of bytes.
     package var length: Int64 = 0
     /// The CRC-32C of the bytes.
-    package var checksum: UInt32 = 0
+    var checksum: UInt32 = 0
 }

@@ -2,7 +2,7 @@ import ResumeHTTP
 package import ResumeSQLite
 
 /// Identifies the part of a download that a writer works on.
-package struct PartReference: Sendable, Hashable {
+struct PartReference: Sendable, Hashable {
     /// The download's ID.
     var id: Int64
     /// The generation that the writer knows; if the entry has another one, the writer's bytes are not used.
@@ -10,7 +10,7 @@ package struct PartReference: Sendable, Hashable {
     /// The offset of the part's first byte.
     var offset: Int64
 
-    package init(id: Int64, generation: Int64, offset: Int64) {
+    init(id: Int64, generation: Int64, offset: Int64) {
         self.id = id
         self.generation = generation
         self.offset = offset

@@ -56,11 +56,11 @@ extension Connection {
     /// The largest accepted number in a row, so that sums and differences cannot overflow.
     static let largest: Int64 = 1 << 60
 
-    package static func entryByKey(_ columns: String) -> String { "SELECT \(columns) FROM download WHERE key = ?" }
+    static func entryByKey(_ columns: String) -> String { "SELECT \(columns) FROM download WHERE key = ?" }
 
     private static let chunkColumns = "path, first_byte, received, durable, mark"
 
-    package static func chunksOfEntry(_ columns: String = chunkColumns) -> String {
+    static func chunksOfEntry(_ columns: String = chunkColumns) -> String {
         "SELECT \(columns) FROM chunk WHERE download = ? AND generation = ? ORDER BY first_byte"
     }
 

@@ -37,7 +37,7 @@ extension Connection {
     }
 
     /// Returns the requests of a queue in the order in which they run; unreadable rows are ignored.
-    package borrowing func queued(in queue: Int64) throws -> [Job] {
+    borrowing func queued(in queue: Int64) throws -> [Job] {
         try rows(
             """
             SELECT \(Self.queuedColumns) FROM queued WHERE queue = ?
@@ -78,7 +78,7 @@ extension Connection {
     /// Inserts or updates a request.
     ///
     /// - Returns: The row's ID.
-    package borrowing func setQueued(_ request: Job, in queue: Int64) throws -> Int64 {
+    borrowing func setQueued(_ request: Job, in queue: Int64) throws -> Int64 {
         let columns = "url, state, priority, forced, position, terms, failure"
         let values: SQLiteValues = [
             request.url, request.state.rawValue, request.priority, request.isExclusive, request.position, request.terms,

@@ -146,7 +146,7 @@ extension Connection {
     /// The number of events to keep.
     private static let eventLimit: Int64 = 1000
 
-    package borrowing func record(_ events: [Event]) throws {
+    borrowing func record(_ events: [Event]) throws {
         guard !events.isEmpty else { return }
         try restoreEventNumbers(keeping: Self.eventLimit)
         try insert(

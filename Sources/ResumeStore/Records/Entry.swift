@@ -22,7 +22,7 @@ extension DownloadStore {
             /// The number of bytes that survive a power failure.
             package var durable: Int64
             /// The digest that alone proves the bytes, as in a Repr-Digest field; nil if they need none.
-            package var mark: String?
+            var mark: String?
         }
 
         /// The row's ID, which is never reused.
@@ -70,9 +70,9 @@ extension DownloadStore {
         /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
         ///
         /// 0 before samples were compared; nil if all bytes were received by this program.
-        package var agreedSamples: Int?
+        var agreedSamples: Int?
         /// The responses that contradicted the stored file since it was last confirmed.
-        package var sightings: Sightings?
+        var sightings: Sightings?
         /// The size of the closed ranges that the server sends although it refuses open ones.
         var closedSize: Int64?
 
@@ -186,7 +186,7 @@ extension DownloadStore {
         public var receivedBytes: Int64
 
         /// Creates totals.
-        package init(entries: Int64, receivedBytes: Int64) {
+        init(entries: Int64, receivedBytes: Int64) {
             self.entries = entries
             self.receivedBytes = receivedBytes
         }
@@ -195,7 +195,7 @@ extension DownloadStore {
 
 package typealias Entry = DownloadStore.Entry
 package typealias Event = DownloadStore.Event
-package typealias Totals = DownloadStore.Totals
+typealias Totals = DownloadStore.Totals
 
 /// A new entry, so that there are no stored bytes to check.
 struct Fresh: Sendable {

@@ -78,11 +78,11 @@ package struct Job: Sendable, Hashable {
 /// A row of a queue that a delivery fulfils.
 package struct QueuedRow: Sendable {
     /// The row.
-    package var id: Int64
+    var id: Int64
     /// The key that the row was read with.
-    package var key: String
+    var key: String
     /// What a job still has to do after the delivery, as the failure of a run that does not get to it; nil if it is done.
-    package var rest: Reason?
+    var rest: Reason?
 
     /// Makes a row.
     package init(_ job: Job, rest: Reason? = nil) { (id, key, self.rest) = (job.id, job.key, rest) }

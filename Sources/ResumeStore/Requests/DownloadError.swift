@@ -46,7 +46,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     /// The last HTTP status; nil if there was none.
     public var status: Int?
     /// The first bytes of the body of the response that refused a fetch, at most 64 KiB; empty if there are none.
-    public package(set) var body: [UInt8] = []
+    public internal(set) var body: [UInt8] = []
     /// The resume data of the download; nil if nothing was received or the download cannot be resumed.
     public package(set) var resumeData: ResumeData?
     /// The underlying error.

@@ -73,29 +73,29 @@ package protocol RequestClient {
 }
 
 extension RequestClient {
-    package func cancel(_ body: Body) {}
+    func cancel(_ body: Body) {}
 
-    package var deliveredRepresentation: Representation? { nil }
+    var deliveredRepresentation: Representation? { nil }
 
-    package func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
+    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
         try await transfer.follow(verdict, of: head)
     }
 
-    package mutating func renew(after head: HTTPResponse) async throws -> Bool { false }
+    mutating func renew(after head: HTTPResponse) async throws -> Bool { false }
 
-    package mutating func discarded(because reason: Reason) {}
+    mutating func discarded(because reason: Reason) {}
 
-    package mutating func wentBack() {}
+    mutating func wentBack() {}
 
-    package mutating func gaveUp(because reason: Reason) {}
+    mutating func gaveUp(because reason: Reason) {}
 
-    package func retries(after delay: Duration, because failure: any Error) {}
+    func retries(after delay: Duration, because failure: any Error) {}
 
-    package func pausing(_ wait: () async throws -> Void) async throws { try await wait() }
+    func pausing(_ wait: () async throws -> Void) async throws { try await wait() }
 
-    package func noAnswer(_ failure: any Error) -> NoAnswer? { nil }
+    func noAnswer(_ failure: any Error) -> NoAnswer? { nil }
 
-    package var renews: Bool { false }
+    var renews: Bool { false }
 }
 
 /// What a request without a response says about the server.

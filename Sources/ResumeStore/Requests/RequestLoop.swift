@@ -205,7 +205,7 @@ package struct RequestLoop<Client: RequestClient> {
     }
 
     /// Counts a restart after bytes were discarded; throws the client's error after too many.
-    package mutating func restart(because reason: Reason) async throws {
+    mutating func restart(because reason: Reason) async throws {
         try await decide(after: .discard(reason), because: ResponseFailure(reason))
     }
 }

@@ -1,4 +1,4 @@
-package import HTTPTypes
+import HTTPTypes
 import ResumeFiles
 package import ResumeHTTP
 import ResumeSQLite
@@ -43,10 +43,10 @@ extension Transfer {
     }
 
     /// The size of the closed ranges that the server sends although it refuses open ones; nil if it sends those.
-    package var closedSize: Int64? { entry.closedSize }
+    var closedSize: Int64? { entry.closedSize }
 
     /// Records ``closedSize``, so that the next run does not begin with a range that is refused.
-    package func noteClosed(_ size: Int64?) async throws {
+    func noteClosed(_ size: Int64?) async throws {
         guard let size, size != entry.closedSize, isClaimed else { return }
         try await set("closed", to: size)
         entry.closedSize = size
@@ -73,7 +73,7 @@ extension Transfer {
     }
 
     /// Reaches a verdict on a response, and discards nothing yet, so that the engine can still reject it.
-    package func judge(
+    func judge(
         _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
     ) throws -> Verdict {
         try requireOpen()

@@ -33,7 +33,7 @@ extension Transfer {
     }
 
     /// Removes the bytes that only another caller's digest proves, and keeps those before them.
-    package func dropMarked(because reason: Reason) async throws {
+    func dropMarked(because reason: Reason) async throws {
         try? await writer.finish()
         let before = receivedBytes
         let lost = entry.chunks.filter { $0.mark != nil }.heldBytes

@@ -1,4 +1,4 @@
-package import HTTPTypes
+import HTTPTypes
 import ResumeFiles
 import ResumeHTTP
 import ResumeSQLite
@@ -66,7 +66,7 @@ extension Transfer {
     /// Continues with older bytes of the representation that the server sends now, if they are stored.
     ///
     /// - Returns: Whether there are any, so that the rest of them is requested.
-    package func goesBack(after response: HTTPResponse) async throws -> Bool {
+    func goesBack(after response: HTTPResponse) async throws -> Bool {
         guard let disk, isClaimed, access != .foreign, !partial.isEmpty, !caller.isRestart,
             response.status == .ok || response.status == .partialContent,
             let validator = Representation(announcedBy: response).validator,

@@ -36,7 +36,7 @@ extension Transfer {
     ///   - trust: What the connections prove; nil if only the scheme of the URLs tells.
     ///   - isConfirmed: Whether samples of the stored bytes have just agreed.
     /// - Returns: What may be done with the stored bytes.
-    package func examine(
+    func examine(
         _ head: HTTPResponse, from url: DownloadURL?, trust: ServerTrust? = nil, isConfirmed: Bool = false
     ) -> ResourceVerdict {
         guard [200, 203, 206, 416].contains(head.status.code) else { return .same }

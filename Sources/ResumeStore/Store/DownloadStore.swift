@@ -47,7 +47,7 @@ public final class DownloadStore: Sendable {
         /// Whether transfers share a few threads, for programs without tasks of high priority.
         package var sharesThreads = false
         /// Whether the lengths of blobs count where the file system allows that; false to rely on commits alone.
-        package var trustsLengths = true
+        var trustsLengths = true
 
         /// Creates a configuration; the defaults are 16 GiB, 30 days, 64 MiB and 7 days.
         public init(

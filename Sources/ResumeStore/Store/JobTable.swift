@@ -9,7 +9,7 @@ import Synchronization
 /// by the process that runs it, so a row that says 'running' without a lock waits to be continued.
 package final class JobTable: Sendable {
     /// The name of the queue of the command line.
-    package static let queueName = "resumectl"
+    static let queueName = "resumectl"
     /// How many finished jobs are kept, and for how long in milliseconds.
     private static let kept = (most: 100_000 as Int64, age: 30 * 86_400_000 as Int64)
 
@@ -20,7 +20,7 @@ package final class JobTable: Sendable {
     /// The hashes of the destinations of this run, since others need no look-up for a clash; nil if not all are known.
     private let known = Mutex<Set<Int>?>([])
     /// The number of this run.
-    package let list: Int64
+    let list: Int64
 
     init(store: DownloadStore, queue: Int64, after last: Int64, queues: ByteLocks, jobs: ByteLocks) {
         self.store = store

@@ -21,14 +21,14 @@ public struct ResumeData: Sendable, Hashable {
     /// The requested ranges of the representation; nil for all of it.
     package let selection: RangeSelection?
     /// The validator of the stored bytes when this was created; nil if there was none.
-    package let validator: Validator?
+    let validator: Validator?
     /// The number of stored bytes when this was created.
     public let receivedBytes: Int64
     /// The number of requested bytes; nil if it was unknown.
     public let totalBytes: Int64?
 
     /// The entity tag as received; nil if there was none.
-    package var entityTag: String? {
+    var entityTag: String? {
         if case .entityTag(let tag) = validator { tag.rawValue } else { nil }
     }
 
@@ -141,11 +141,11 @@ extension ResumeData: CustomStringConvertible {
 
 extension InvalidInput {
     /// Bytes that were not created by this library, or are incomplete.
-    package static let notResumeData = InvalidInput(
+    static let notResumeData = InvalidInput(
         "not resume data, or damaged; start the download again from its URL")
 
     /// Bytes that were created by a newer release.
-    package static func newerResumeData(_ version: Int) -> InvalidInput {
+    static func newerResumeData(_ version: Int) -> InvalidInput {
         InvalidInput("resume data of the newer version \(version); start the download again from its URL")
     }
 }

@@ -29,7 +29,7 @@ extension Schema {
         ]
 
         /// The hexadecimal SHA-256 of the texts.
-        package var digest: String? {
+        var digest: String? {
             let lines = texts.map { "\($0): \($1)\n" }.sorted()
             // Their number, so that no name can contain another line.
             return HTTPDigest(.sha256, of: Array("\(lines.count)\n\(lines.joined())".utf8))?.hexadecimal

@@ -61,7 +61,7 @@ public final class MemoryStore: PartialStore {
     public var size: Int { state.withLock { $0.shelf.size } }
 
     /// Returns how many tasks wait for an entry.
-    package func waiterCount(key: String) -> Int { state.withLock { $0.waiters[key]?.count ?? 0 } }
+    func waiterCount(key: String) -> Int { state.withLock { $0.waiters[key]?.count ?? 0 } }
 
     /// Removes all idle entries, for example after a memory warning.
     public func removeAll() {

@@ -117,7 +117,7 @@ extension Transfer {
     /// Records the received bytes, so that they survive the process, and starts a sync to disk if one is due.
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the download.
-    package func checkpoint() throws {
+    func checkpoint() throws {
         try main.checkpoint()
         for segment in segments { try segment.checkpoint() }
     }

@@ -21,7 +21,7 @@ extension Transfer {
     package nonisolated var isInMemory: Bool { memory != nil }
 
     /// Whether the bytes are passed on, so that only the last ones can be read.
-    package nonisolated var passesOn: Bool { memory?.passesOn == true }
+    nonisolated var passesOn: Bool { memory?.passesOn == true }
 
     /// The store on disk, for what a store in memory cannot do.
     nonisolated var store: DownloadStore {
@@ -62,7 +62,7 @@ extension Entry.Chunk {
 
 extension Transfer {
     /// Lets others have the room for the missing bytes, until the next response.
-    package func leaveRoom() { disk?.room.leave(writer) }
+    func leaveRoom() { disk?.room.leave(writer) }
 
     /// Throws if a file does not fit the memory, the destination or the store, where it may have to wait for others.
     func requireRoom(for length: Int64?, replacing replaced: Int64) async throws {

@@ -13,7 +13,7 @@ extension Transfer {
     var parts: [PartLedger] { writer.withLedger(\.parts) }
 
     /// The stored ranges, as offsets in the delivered file, in order and disjoint, whoever may read them.
-    package var storedRanges: [Range<Int64>] { parts.disjoint.extents }
+    var storedRanges: [Range<Int64>] { parts.disjoint.extents }
 
     /// The number of stored bytes from offset 0, whichever stream received them.
     package var contiguousLength: Int64 { parts.disjoint.contiguousEnd }

@@ -81,7 +81,7 @@ public actor Transfer {
     var isClaimed: Bool { if case .row = state.hold { true } else { false } }
 
     /// The number of bytes in the blob from offset 0, recorded or not.
-    package nonisolated var held: Int64 { main.held }
+    nonisolated var held: Int64 { main.held }
 
     /// The current state of the stored bytes.
     package var partial: HeldPartial {

@@ -45,9 +45,9 @@ extension DownloadQueue {
             /// Its priority.
             public var priority: Priority
             /// Whether it is forced to run alone.
-            package var isExclusive = false
+            var isExclusive = false
             /// The number of callers that wait for it.
-            package var callers = 0
+            var callers = 0
             /// Why its last run failed; nil if it did not fail or has been resumed since.
             public var failure: Reason?
 
@@ -59,7 +59,7 @@ extension DownloadQueue {
         }
 
         /// How many downloads may run at a time: 1 while one is forced.
-        package var maximumRunning = 0
+        var maximumRunning = 0
         /// Whether the whole queue is paused.
         public var isPaused: Bool
         /// Running downloads first, then waiting ones in the order in which they will run, then the rest.

@@ -1,9 +1,9 @@
-package import ResumeStore
+import ResumeStore
 
 // Pausing, limits, and restoring items of an earlier process.
 extension QueueState {
     /// Pauses one item; its callers keep waiting.
-    package mutating func pause(_ key: Key) -> [Action]? {
+    mutating func pause(_ key: Key) -> [Action]? {
         let wish = items[key]?.wish
         guard wish == .waiting || wish == .restored else { return wish == .paused ? [] : nil }
         // Stopped while it still wishes to run, so that it gets a rank before items that have not begun.
@@ -16,7 +16,7 @@ extension QueueState {
     /// Queues an item again that is paused, has failed, or was restored from an earlier process.
     ///
     /// - Returns: nil if the item does not exist or cannot continue.
-    package mutating func resume(_ key: Key) -> [Action]? {
+    mutating func resume(_ key: Key) -> [Action]? {
         guard let item = items[key], item.run != nil || item.deliveries.contains(where: \.isReady) else { return nil }
         guard [Wish.paused, .failed, .restored, .waiting].contains(item.wish) else { return nil }
         update(key) {
@@ -27,14 +27,14 @@ extension QueueState {
     }
 
     /// Stops everything and starts nothing until ``resumeAll()``.
-    package mutating func pauseAll() -> [Action] {
+    mutating func pauseAll() -> [Action] {
         isHeld = true
         for key in running.reversed() { stop(key) }
         return takeActions()
     }
 
     /// Resumes everything, including items that were paused individually, but not items that failed permanently.
-    package mutating func resumeAll() -> [Action] {
+    mutating func resumeAll() -> [Action] {
         isHeld = false
         for item in items.values where item.wish == .paused && item.hasWork {
             update(item.key) {
@@ -45,20 +45,20 @@ extension QueueState {
         return schedule()
     }
 
-    package mutating func setMaximumRunning(_ maximum: Int) -> [Action] {
+    mutating func setMaximumRunning(_ maximum: Int) -> [Action] {
         maximumRunning = max(maximum, 1)
         return schedule()
     }
 
     /// Forgets items that were cancelled softly.
     @discardableResult
-    package mutating func releaseMemory() -> [Action] {
+    mutating func releaseMemory() -> [Action] {
         for item in items.values where item.wish == .cancelled { forget(item) }
         return takeActions()
     }
 
     /// Stops everything permanently; unfinished items keep their state for the next process.
-    package mutating func close() -> [Action] {
+    mutating func close() -> [Action] {
         isClosed = true
         for item in items.values {
             answer(item.callers, .closed)
@@ -74,7 +74,7 @@ extension QueueState {
     ///   - row: The row of a delivery.
     ///   - rank: Its rank.
     ///   - request: The recorded request; nil if it could not be stored.
-    package mutating func restore(_ row: Job, rank: Int64, _ request: DownloadRequest?) {
+    mutating func restore(_ row: Job, rank: Int64, _ request: DownloadRequest?) {
         line.noteRank(rank)
         let wish: Wish = row.failure != nil ? .failed : row.state == .paused ? .paused : .restored
         if items[row.key] == nil {
@@ -103,7 +103,7 @@ extension QueueState {
     }
 
     /// Sets the requests of restored deliveries; those that were not paused wait for their turn.
-    package mutating func supply(_ requests: [(key: Key, delivery: Int, DownloadRequest)]) -> [Action] {
+    mutating func supply(_ requests: [(key: Key, delivery: Int, DownloadRequest)]) -> [Action] {
         for (key, number, request) in requests {
             update(key) {
                 if let delivery = $0[number] { $0.give(request, to: delivery) }
@@ -114,7 +114,7 @@ extension QueueState {
     }
 
     /// Removes deliveries that cannot be recorded and answers their callers; removes the item with its last delivery.
-    package mutating func reject(_ key: Key, _ rejected: Set<Int>) -> [Action] {
+    mutating func reject(_ key: Key, _ rejected: Set<Int>) -> [Action] {
         let concerned = items[key]?.deliveries.filter { rejected.contains($0.number) } ?? []
         guard let item = items[key], !concerned.isEmpty else { return [] }
         answer(concerned.flatMap(\.callers), .outcome)
@@ -132,7 +132,7 @@ extension QueueState {
     }
 
     /// Whether a run exists and is not being stopped.
-    package func isActive(_ key: Key, run number: Int) -> Bool {
+    func isActive(_ key: Key, run number: Int) -> Bool {
         items[key].map { $0.isRunning && $0.run?.number == number } ?? false
     }
 }

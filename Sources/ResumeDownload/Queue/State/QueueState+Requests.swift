@@ -1,16 +1,16 @@
 // Adding and cancelling requests.
 extension QueueState {
     /// A request for a delivery.
-    package struct Addition: Sendable {
-        package var request: DownloadRequest
-        package var key: Key
-        package var destination: String
+    struct Addition: Sendable {
+        var request: DownloadRequest
+        var key: Key
+        var destination: String
         /// The caller that waits for it; nil if it is wanted without one.
-        package var caller: Caller?
-        package var priority: DownloadQueue.Priority
-        package var isExclusive: Bool
+        var caller: Caller?
+        var priority: DownloadQueue.Priority
+        var isExclusive: Bool
 
-        package init(
+        init(
             _ request: DownloadRequest, to destination: String, caller: Caller? = nil,
             priority: DownloadQueue.Priority = .normal, isExclusive: Bool = false
         ) {
@@ -24,7 +24,7 @@ extension QueueState {
     }
 
     /// Adds requests, in order, before any of them is started.
-    package mutating func add(_ additions: [Addition]) -> [Action] {
+    mutating func add(_ additions: [Addition]) -> [Action] {
         for addition in additions { add(addition) }
         return schedule()
     }
@@ -67,7 +67,7 @@ extension QueueState {
     /// Removes a caller; others keep waiting.
     ///
     /// If nothing else wants the item, it is cancelled softly.
-    package mutating func leave(_ caller: Caller, of key: Key) -> [Action] {
+    mutating func leave(_ caller: Caller, of key: Key) -> [Action] {
         guard let item = items[key], let left = item.deliveries.first(where: { $0.callers.contains(caller) }) else {
             return []
         }
@@ -96,7 +96,7 @@ extension QueueState {
     /// Cancels an item for all its callers.
     ///
     /// - Returns: nil if there is no such item.
-    package mutating func cancel(_ key: Key, _ cancellation: DownloadQueue.Cancellation) -> [Action]? {
+    mutating func cancel(_ key: Key, _ cancellation: DownloadQueue.Cancellation) -> [Action]? {
         guard let item = items[key] else { return nil }
         answer(item.callers, .cancelled)
         if item.wish == .dropping {
@@ -119,7 +119,7 @@ extension QueueState {
     }
 
     /// Records that an item's partial data was removed; the item starts again if it has been requested since.
-    package mutating func dropped(_ key: Key) -> [Action] {
+    mutating func dropped(_ key: Key) -> [Action] {
         guard let item = items[key], item.wish == .dropping else { return [] }
         if item.deliveries.isEmpty { remove(key) } else { update(key) { $0.wish = .waiting } }
         return schedule()

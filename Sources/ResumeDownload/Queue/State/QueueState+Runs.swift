@@ -42,12 +42,12 @@ extension QueueState {
     }
 
     /// How many runs may wait without counting towards the limit.
-    package static let mostPaused = 64
+    static let mostPaused = 64
 
     /// Records that a run waits to try again, so that another one has its place, or that it goes on.
     ///
     /// - Returns: nil if there is no place to go on.
-    package mutating func pauses(_ key: Key, run number: Int, _ isPaused: Bool) -> [Action]? {
+    mutating func pauses(_ key: Key, run number: Int, _ isPaused: Bool) -> [Action]? {
         guard let run = items[key]?.run, run.number == number, run.isPaused != isPaused else { return [] }
         if isPaused, running.count - places >= Self.mostPaused { return [] }
         if !isPaused, !run.isStopping, places >= maximumRunning {
@@ -62,7 +62,7 @@ extension QueueState {
     }
 
     /// Records that a run has ended.
-    package mutating func ended(_ key: Key, run number: Int, _ ending: Ending) -> [Action] {
+    mutating func ended(_ key: Key, run number: Int, _ ending: Ending) -> [Action] {
         guard let item = items[key], let run = item.run, run.number == number else { return [] }
         running.removeAll { $0 == key }
         update(key) { $0.run = nil }

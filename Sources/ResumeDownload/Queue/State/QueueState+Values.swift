@@ -1,16 +1,16 @@
-package import ResumeHTTP
+import ResumeHTTP
 import ResumeStore
 
 extension QueueState {
     /// The state that an item should reach: `waiting` is to run when it is its turn, and `downloading` is none.
-    package typealias Wish = DownloadQueue.Report.State
+    typealias Wish = DownloadQueue.Report.State
 
     /// A destination of an item.
-    package struct Delivery: Sendable {
+    struct Delivery: Sendable {
         /// Unique: a delivery that was cancelled and is requested again gets a new number.
-        package let number: Int
-        package let destination: String
-        package var callers: [Caller] = []
+        let number: Int
+        let destination: String
+        var callers: [Caller] = []
         /// Whether it is wanted even if no caller waits for it.
         var isKept = false
         /// nil if an earlier process left it and the request could not be stored.
@@ -26,9 +26,9 @@ extension QueueState {
         /// Whether it failed and waits until the other deliveries have been tried.
         var hasFailed = false
         /// Why it failed permanently; nil if it did not.
-        package var failure: Reason?
+        var failure: Reason?
 
-        package var isReady: Bool { request != nil }
+        var isReady: Bool { request != nil }
         /// Whether it can run when it is its turn.
         var isNext: Bool { isReady && !hasFailed && failure == nil }
         var isWanted: Bool { isKept || !callers.isEmpty }
@@ -41,17 +41,17 @@ extension QueueState {
     }
 
     /// One attempt at a delivery.
-    package struct Run: Sendable, Hashable {
-        package let number: Int
-        package let destination: String
+    struct Run: Sendable, Hashable {
+        let number: Int
+        let destination: String
         /// The number of the delivery.
-        package let delivery: Int
+        let delivery: Int
         /// The callers that waited for it at the start.
-        package let callers: Set<Caller>
-        package var isStopping = false
+        let callers: Set<Caller>
+        var isStopping = false
         /// Whether it waits to try again, or to be delivered with other small files; then it does not count towards
         /// ``QueueState/maximumRunning``.
-        package var isPaused = false
+        var isPaused = false
         /// Whether it waits for a place to go on, before items that have not begun.
         var isResuming = false
         /// Whether the item is removed as soon as the run has ended.
@@ -59,11 +59,11 @@ extension QueueState {
     }
 
     /// One download.
-    package struct Item: Sendable {
+    struct Item: Sendable {
         package var place: Line.Place
-        package var wish: Wish
-        package var run: Run?
-        package var deliveries: [Delivery] = []
+        var wish: Wish
+        var run: Run?
+        var deliveries: [Delivery] = []
         // What follows is kept for the queue.
         /// The URL of the latest request.
         var url = ""
@@ -95,7 +95,7 @@ extension QueueState {
         var isRunning: Bool { run?.isStopping == false }
         var callers: [Caller] { deliveries.flatMap(\.callers) }
         /// Why it, or the first of its failed deliveries, failed permanently.
-        package var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
+        var failure: Reason? { deliveries.lazy.compactMap(\.failure).first }
 
         /// The delivery with a number; a new one is the last.
         subscript(number: Int) -> Delivery? {
@@ -134,7 +134,7 @@ extension QueueState {
     }
 
     /// How a run ended.
-    package enum Ending: Sendable, Hashable {
+    enum Ending: Sendable, Hashable {
         case delivered
         /// It was delivered according to the request that the run started with, but a newer request for the same file
         /// asks for something else. Only callers that waited at the start are answered, and the item runs again.
@@ -148,7 +148,7 @@ extension QueueState {
     }
 
     /// The answer to callers.
-    package enum Answer: Sendable, Hashable {
+    enum Answer: Sendable, Hashable {
         /// The outcome of the run that has just ended.
         case outcome
         /// Nothing until it is requested again.
@@ -159,7 +159,7 @@ extension QueueState {
     }
 
     /// An action for the queue to perform.
-    package enum Action: Sendable, Hashable {
+    enum Action: Sendable, Hashable {
         case start(Key, Run)
         case stop(Key)
         case answer([Caller], Answer)

@@ -2,16 +2,16 @@
 ///
 /// A download is one item, however many callers request it, with one delivery for each destination. At most one item is
 /// forced: while it waits or runs, nothing else runs. Interrupted items continue before items that have not begun.
-package struct QueueState: Sendable {
-    package typealias Key = String
+struct QueueState: Sendable {
+    typealias Key = String
     /// A caller that waits for an answer.
-    package typealias Caller = Int
+    typealias Caller = Int
 
     package internal(set) var maximumRunning: Int
     /// Whether the whole queue is paused.
-    package internal(set) var isHeld = false
-    package internal(set) var isClosed = false
-    package internal(set) var items: [Key: Item] = [:]
+    var isHeld = false
+    var isClosed = false
+    var items: [Key: Item] = [:]
     /// The items that have a run, in the order of their starts.
     package internal(set) var running: [Key] = []
     var line: Line
@@ -23,7 +23,7 @@ package struct QueueState: Sendable {
     var actions: [Action] = []
     private var lastNumber = 0
 
-    package init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
+    init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
         line = Line(order: order)
         self.maximumRunning = max(maximumRunning, 1)
     }
@@ -38,7 +38,7 @@ package struct QueueState: Sendable {
     }
 
     /// Whether nothing runs, waits for a turn or is being dropped; paused items do not count.
-    package var isIdle: Bool {
+    var isIdle: Bool {
         running.isEmpty && (line.isEmpty || isHeld || isClosed) && !items.values.contains { $0.wish == .dropping }
     }
 
