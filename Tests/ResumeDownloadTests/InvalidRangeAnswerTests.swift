@@ -52,6 +52,26 @@ struct InvalidRangeAnswerTests {
         }
     }
 
+    @Test("F3: after a closed range was sent, the next run begins with one")
+    func remembered() async throws {
+        try await Origin.afterCut { origin in
+            origin.server.setHandler { request in
+                switch request.field("Range") {
+                case nil: .file(.old, for: request)
+                case "bytes=55904-"?: Self.garbage
+                case _?: .file(.old, for: request, cutAfter: 10_000)
+                }
+            }
+            let error = await origin.failure { $0.retryPolicy.retries = 0 }
+            #expect(error?.code == .unreachable)
+            let count = origin.server.requests.count
+            origin.server.setHandler { .file(.old, for: $0) }
+            let result = try await origin.get()
+            #expect(try origin.hasDelivered(.old) && result.reusedBytes == 65_904)
+            #expect(origin.requests(after: count).map { $0.field("Range") } == ["bytes=61808-99999"])
+        }
+    }
+
     @Test("F3: an invalid answer to a request without a range is an ordinary error, and stored bytes are kept")
     func always() async throws {
         try await Origin.afterCut { origin in

@@ -109,6 +109,7 @@ package struct RequestLoop<Client: RequestClient> {
             }
         case .end(let outcome, let reason):
             if let reason { try await transfer.note(reason) }
+            try await transfer.noteClosed(machine.ranges.acceptedSize)
             try await follow(outcome)
         case .fail(let reason): throw DownloadError.unstable(reason)
         case .finish: return .isComplete
