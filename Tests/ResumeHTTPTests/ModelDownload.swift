@@ -1,5 +1,5 @@
 import HTTPTypes
-import ResumeHTTP
+@testable import ResumeHTTP
 
 /// A download without I/O: a machine, what is stored, and a server that is a closure.
 struct ModelDownload {

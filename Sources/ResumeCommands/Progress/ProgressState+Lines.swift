@@ -8,7 +8,7 @@ extension ProgressState {
     ///
     /// - Parameter size: The terminal. The lines take up all of its rows but one, at most, and all columns but one.
     /// - Returns: The lines; none if the terminal has only one row or one column.
-    package func lines(in size: Terminal.Size) -> [String] {
+    func lines(in size: Terminal.Size) -> [String] {
         let width = size.width - 1
         guard width > 0, size.height > 1 else { return [] }
         // The total of a single download is that download.

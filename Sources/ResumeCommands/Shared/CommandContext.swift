@@ -20,7 +20,7 @@ struct CommandContext: Sendable {
         (try? Folder($0, followsLinks: true).ignoresCase) ?? false
     }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
-    package var terminalSize: @Sendable () -> Terminal.Size? = { nil }
+    var terminalSize: @Sendable () -> Terminal.Size? = { nil }
     /// The width of the terminal on standard output; nil if it is not a terminal.
     var outputWidth: Int?
     /// Asks a question and returns whether the answer is yes; nil if there is no terminal to ask in.

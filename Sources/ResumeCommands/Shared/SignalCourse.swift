@@ -1,6 +1,6 @@
 extension Signals {
     /// Decides what a signal does to a command that ends by itself after the first one.
-    package struct Course {
+    struct Course {
         /// What a signal does.
         enum Action: Equatable {
             /// Cancels the command, which records what has been received and ends.

@@ -103,17 +103,17 @@ enum Terminal {
     ]
 
     /// The size of a terminal in characters.
-    package struct Size: Sendable, Hashable {
+    struct Size: Sendable, Hashable {
         /// The number of columns.
-        package var width: Int
+        var width: Int
         /// The number of rows.
-        package var height: Int
+        var height: Int
 
         /// The size of a terminal that does not tell its size.
         static let standard = Size(width: 80, height: 24)
 
         /// Makes a size.
-        package init(width: Int, height: Int) {
+        init(width: Int, height: Int) {
             self.width = width
             self.height = height
         }

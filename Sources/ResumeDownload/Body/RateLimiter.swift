@@ -39,8 +39,8 @@ package final class RateLimiter: Sendable {
     ///
     /// Each receiver of bytes gets a ticket, the sum of all bytes taken so far, and may receive more once that many bytes
     /// are granted. So receivers that share a limit take turns in order, and the rate may change at any time.
-    package struct Schedule: Sendable {
-        package typealias Instant = ContinuousClock.Instant
+    struct Schedule: Sendable {
+        typealias Instant = ContinuousClock.Instant
 
         /// The time whose bytes may be received at once after a pause, in seconds.
         private static let allowance = 0.1
@@ -52,12 +52,12 @@ package final class RateLimiter: Sendable {
         private var time: Instant
 
         /// Makes a schedule with a rate in bytes per second; 0 or less is no limit.
-        package init(rate: Int64, now: Instant) {
+        init(rate: Int64, now: Instant) {
             self.rate = Double(max(rate, 0))
             time = now
         }
 
-        package mutating func setRate(_ rate: Int64, now: Instant) {
+        mutating func setRate(_ rate: Int64, now: Instant) {
             advance(to: now)
             self.rate = Double(max(rate, 0))
         }
@@ -65,14 +65,14 @@ package final class RateLimiter: Sendable {
         /// Records received bytes.
         ///
         /// - Returns: The ticket for them.
-        package mutating func take(_ count: Int64, now: Instant) -> Double {
+        mutating func take(_ count: Int64, now: Instant) -> Double {
             advance(to: now)
             taken += Double(count)
             return taken
         }
 
         /// Returns how long the holder of a ticket must wait; nil if it need not.
-        package mutating func delay(of ticket: Double, now: Instant) -> Duration? {
+        mutating func delay(of ticket: Double, now: Instant) -> Duration? {
             advance(to: now)
             guard rate > 0, ticket > granted else { return nil }
             return .seconds(min((ticket - granted) / rate, 86_400))

@@ -60,7 +60,7 @@ package enum Verdict: Sendable, Hashable {
     package var replaces: Bool { if case .append = self { false } else { usesBody } }
 
     /// Whether the body comes again, to be compared with what was passed on.
-    package var sendsAgain: Bool { continuation?.reason == .sentAgain }
+    var sendsAgain: Bool { continuation?.reason == .sentAgain }
 
     /// The verdict for a transfer that has passed on its first bytes and cannot compare them one by one: a whole body is
     /// received anew.

@@ -56,7 +56,7 @@ package struct HeldPartial: Sendable, Hashable {
 
     /// The offset in the representation minus the offset in the file, for samples of all bytes; nil if several ranges
     /// have different ones.
-    package var sampleShift: Int64? {
+    var sampleShift: Int64? {
         guard let selection else { return 0 }
         let parts = selection.parts(completeLength: representation?.completeLength) ?? []
         return parts.count == 1 ? parts.first.map { $0.first - $0.position } : nil
@@ -97,7 +97,7 @@ package enum Plan: Sendable, Hashable {
         /// The first byte of the caller's range; 0 if the whole file is requested.
         package var first: Int64 = 0
         /// The offset in the representation minus the offset in the file.
-        package var shift: Int64 = 0
+        var shift: Int64 = 0
         /// Whether the digest that the caller names proves the response, whatever validators say.
         var isUnderDigest = false
         /// Whether the validator is not sent, because the server ignores ranges under a condition.

@@ -36,7 +36,7 @@ package struct RangeCourse: Sendable, Hashable {
     }
 
     /// The number of bytes in the next range; nil if its end is open.
-    package var size: Int64? { state == .closed ? nextSize : nil }
+    var size: Int64? { state == .closed ? nextSize : nil }
 
     /// The size to remember with the entry; nil if no closed range was sent.
     package var acceptedSize: Int64? { state == .closed && accepted > 0 ? accepted : nil }
@@ -70,7 +70,7 @@ package struct RangeCourse: Sendable, Hashable {
     ///   - prefix: The number of stored bytes that the body would bring again.
     ///   - isConditional: Whether a range was requested under a condition.
     /// - Returns: Whether to close the body and request a range again.
-    package mutating func closeBody(prefix: Int64, isConditional: Bool) -> Bool {
+    mutating func closeBody(prefix: Int64, isConditional: Bool) -> Bool {
         if state == .probing {
             state = .closed
             return true
@@ -81,7 +81,7 @@ package struct RangeCourse: Sendable, Hashable {
     }
 
     /// Records that the body of a whole file ended before it brought anything new.
-    package mutating func endedInPrefix(isConditional: Bool) {
+    mutating func endedInPrefix(isConditional: Bool) {
         guard isConditional, !hasOmittedCondition else { return }
         omitsCondition = true
         hasOmittedCondition = true
@@ -96,7 +96,7 @@ package struct RangeCourse: Sendable, Hashable {
     /// Records that a range was sent.
     ///
     /// - Parameter count: The number of bytes in the response.
-    package mutating func sent(_ count: Int64) {
+    mutating func sent(_ count: Int64) {
         guard state == .closed else { return }
         if count < asked { (nextSize, isCapped) = (max(count, 2), true) }
         accepted = min(nextSize, asked)
@@ -122,7 +122,7 @@ package struct RangeCourse: Sendable, Hashable {
     /// Records that a response had only bytes that are stored, since the server sends few at a time.
     ///
     /// - Returns: Whether a range of at most half the size is requested, with fewer bytes to compare.
-    package mutating func sentNothingNew(_ count: Int64) -> Bool {
+    mutating func sentNothingNew(_ count: Int64) -> Bool {
         guard count >= 2, state != .closed || count <= nextSize / 2 else { return false }
         state = .closed
         nextSize = min(count, Self.largestSize)
@@ -138,7 +138,7 @@ extension Plan {
     ///   - course: The course.
     ///   - length: The length of the file; nil if it is unknown.
     /// - Returns: The plan.
-    package func limited(by course: inout RangeCourse, of length: Int64? = nil) -> Plan {
+    func limited(by course: inout RangeCourse, of length: Int64? = nil) -> Plan {
         guard case .range(var range) = self else { return self }
         range.isUnconditional = course.omitsCondition && range.condition == .ifRange && range.validator != nil
         course.close(&range, within: length)

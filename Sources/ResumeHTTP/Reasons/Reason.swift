@@ -86,7 +86,7 @@ extension Reason {
     static let notShared = Reason("not-shared")
     /// For bytes of another program or from another URL, before samples were compared.
     package static let notProved = Reason("not-proved")
-    package static let rangeFailsRepeatedly = Reason("range-fails-repeatedly")
+    static let rangeFailsRepeatedly = Reason("range-fails-repeatedly")
 }
 
 // Why a response was or was not used to continue a download.

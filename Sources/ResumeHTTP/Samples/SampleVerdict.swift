@@ -18,7 +18,7 @@ extension Reason {
     package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }
 
     /// The samples of another address, or of another caller's request, differ.
-    package static let otherFile = Reason("spot-check-differs")
+    static let otherFile = Reason("spot-check-differs")
 
-    package static let samplesUnanswered = Reason("spot-check-unanswered")
+    static let samplesUnanswered = Reason("spot-check-unanswered")
 }

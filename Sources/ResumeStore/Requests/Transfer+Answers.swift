@@ -73,7 +73,7 @@ extension Transfer {
     }
 
     /// Reaches a verdict on a response, and discards nothing yet, so that the engine can still reject it.
-    func judge(
+    package func judge(
         _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
     ) throws -> Verdict {
         try requireOpen()

@@ -60,7 +60,7 @@ extension QueueState {
 
     /// One download.
     struct Item: Sendable {
-        package var place: Line.Place
+        var place: Line.Place
         var wish: Wish
         var run: Run?
         var deliveries: [Delivery] = []
@@ -80,7 +80,7 @@ extension QueueState {
         /// Why the last run failed.
         var lastFailure: Reason?
 
-        package var key: Key { place.key }
+        var key: Key { place.key }
         /// The request of any delivery; they have the same key.
         var request: DownloadRequest? { deliveries.lazy.compactMap(\.request).first }
         /// The lowest rate that is requested.

@@ -7,15 +7,15 @@ struct QueueState: Sendable {
     /// A caller that waits for an answer.
     typealias Caller = Int
 
-    package internal(set) var maximumRunning: Int
+    var maximumRunning: Int
     /// Whether the whole queue is paused.
     var isHeld = false
     var isClosed = false
     var items: [Key: Item] = [:]
     /// The items that have a run, in the order of their starts.
-    package internal(set) var running: [Key] = []
+    var running: [Key] = []
     var line: Line
-    package internal(set) var forced: Key?
+    var forced: Key?
     private var changed: Set<Key> = []
     /// The rows of deliveries that were removed.
     var removals: Set<Int64> = []
@@ -32,7 +32,7 @@ struct QueueState: Sendable {
     var places: Int { running.count { items[$0]?.run?.isPaused == false } }
 
     /// The keys of the waiting items, next one first.
-    package var waiting: [Key] {
+    var waiting: [Key] {
         let keys = line.places.reversed().map(\.key)
         return keys.filter { $0 == forced } + keys.filter { $0 != forced }
     }

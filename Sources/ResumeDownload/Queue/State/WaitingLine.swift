@@ -1,14 +1,14 @@
 extension QueueState {
     /// The items that wait to run, sorted; the last one runs next.
-    package struct Line: Sendable {
+    struct Line: Sendable {
         /// A place in the line.
-        package struct Place: Sendable, Comparable {
-            package var priority: DownloadQueue.Priority
+        struct Place: Sendable, Comparable {
+            var priority: DownloadQueue.Priority
             /// Ranks read from the store may be equal; then the keys decide.
             var rank: Int64
             let key: String
 
-            package static func < (left: Place, right: Place) -> Bool {
+            static func < (left: Place, right: Place) -> Bool {
                 (left.priority, left.rank, left.key) < (right.priority, right.rank, right.key)
             }
         }
