@@ -95,7 +95,7 @@ extension Parser {
     ) { bytes in
         let fields = ResponseText(Array("Retry-After: ".utf8) + bytes).fields
         guard let seconds = ResponseTiming.RetryAfter.seconds(in: fields) else { return .rejected }
-        return .expecting(["from 0 to 600 seconds": (0...RetryAfter.longest).contains(seconds)])
+        return .expecting(["from 0 to 600 seconds": (0...ResponseTiming.RetryAfter.longest).contains(seconds)])
     }
 
     /// Digests: accepted values have the length of their algorithm.

@@ -23,7 +23,9 @@ struct HeadReader {
     /// The maximum number of their lines, and of those of a head that is remembered.
     private static let (mostLines, mostKnown) = (2_000, 64)
 
-    /// The final response, and the framing of its body; a challenge that libcurl answers itself is replaced by what follows.
+    /// The final response, and the framing of its body.
+    ///
+    /// A challenge that libcurl answers itself is replaced by what follows.
     private(set) var response: (head: HTTPResponse, framing: Framing)?
     /// Whether both a length and chunks framed the body; then the connection must be closed (RFC 9112, 6.1).
     private(set) var isAmbiguous = false

@@ -132,7 +132,7 @@ public struct DownloadRequest: Sendable {
     /// Further rate limits besides ``rateLimit``, shared with other downloads.
     package var rateLimiters: [RateLimiter] = []
     /// The rows of queues, which are removed with the delivery, and of jobs, which are done then.
-    var queuedRows: [QueuedRow] = []
+    var queuedRows: [JobTable.QueuedRow] = []
     /// The file that an earlier run has delivered: the server is asked whether it has another one.
     var deliveredFile: DeliveredFile?
     /// Which files at the destination may be replaced.

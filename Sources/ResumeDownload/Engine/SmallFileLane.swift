@@ -4,20 +4,22 @@ import ResumeHTTP
 import ResumeStore
 import Synchronization
 
-/// Counts the bytes of small files that wait for their delivery.
-final class SmallFileLane: Sendable {
-    /// How many may wait without a place among the running downloads; they are lost if the process dies.
-    private static let most: Int64 = 64 << 20
+extension Downloader {
+    /// Counts the bytes of small files that wait for their delivery.
+    final class SmallFileLane: Sendable {
+        /// How many may wait without a place among the running downloads; they are lost if the process dies.
+        private static let most: Int64 = 64 << 20
 
-    private let waiting = Atomic<Int64>(0)
+        private let waiting = Atomic<Int64>(0)
 
-    /// Adds bytes that wait.
-    ///
-    /// - Returns: Whether they may wait without a place.
-    func begin(_ bytes: Int64) -> Bool { waiting.add(bytes, ordering: .relaxed).newValue <= Self.most }
+        /// Adds bytes that wait.
+        ///
+        /// - Returns: Whether they may wait without a place.
+        func begin(_ bytes: Int64) -> Bool { waiting.add(bytes, ordering: .relaxed).newValue <= Self.most }
 
-    /// Removes bytes that no longer wait.
-    func end(_ bytes: Int64) { waiting.subtract(bytes, ordering: .relaxed) }
+        /// Removes bytes that no longer wait.
+        func end(_ bytes: Int64) { waiting.subtract(bytes, ordering: .relaxed) }
+    }
 }
 
 /// A download of which the store holds nothing, as long as nothing shows that it needs a row.
@@ -37,7 +39,7 @@ struct SmallDownload {
     let destination: Destination
     let key: FreeKey
     let store: DownloadStore
-    let lane: SmallFileLane
+    let lane: Downloader.SmallFileLane
     let onEvent: DownloadEvent.Listener
     private(set) var begun = Begun()
     private var clock: StoreClock { store.configuration.clock }

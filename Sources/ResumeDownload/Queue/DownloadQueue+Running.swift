@@ -62,7 +62,7 @@ extension DownloadQueue {
         }
         // The working directory may have changed since it was requested.
         request.destination = run.destination
-        request.queuedRows = delivery.row.map { [QueuedRow($0)] } ?? []
+        request.queuedRows = delivery.row.map { [JobTable.QueuedRow($0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, RateLimiter(bytesPerSecond: item.rateLimit)]
         request.onPause = { [weak self] isPaused in

@@ -54,7 +54,7 @@ extension DownloadRequest {
     ///   - job: The job, which is done as soon as its file is delivered.
     ///   - rest: What is left to do then, as the failure of the job; nil if nothing is.
     package mutating func fulfils(_ job: Job, leaving rest: Reason? = nil) {
-        queuedRows.append(QueuedRow(job, rest: rest))
+        queuedRows.append(JobTable.QueuedRow(job, rest: rest))
         deliveredFile = job.isInPlace ? job.file : nil
     }
 }

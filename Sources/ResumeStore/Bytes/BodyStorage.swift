@@ -67,4 +67,14 @@ package struct HeldBytes: Sendable {
         guard let blob else { return }
         for part in range.parts(of: 256 << 10) { try body(blob.bytes(in: part)) }
     }
+
+    /// Returns the offset of the first byte of a file that differs from these; nil if there is none.
+    func firstDifference(from file: OpenFile, in range: Range<Int64>) throws -> Int64? {
+        for part in range.parts(of: 256 << 10) {
+            guard let wanted = try blob?.bytes(in: part) else { return nil }
+            let found = try file.bytes(wanted.count, at: part.lowerBound)
+            if found != wanted { return part.lowerBound + Int64(zip(found, wanted).prefix { $0 == $1 }.count) }
+        }
+        return nil
+    }
 }

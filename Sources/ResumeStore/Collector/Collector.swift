@@ -54,7 +54,7 @@ extension DownloadStore {
     }
 
     /// Returns the next batch of entries; nil at the end.
-    func candidates(_ cursor: inout EntryQuery.Cursor) async throws -> [Candidate]? {
+    func candidates(_ cursor: inout EntryQuery.Cursor) async throws -> [Connection.Candidate]? {
         if cursor.isAtEnd { return nil }
         let (batch, next) = try await read { [cursor] connection in try connection.candidates(at: cursor) }
         cursor = next
@@ -103,12 +103,12 @@ extension DownloadStore {
         var rule: EvictionRule
 
         /// Whether an entry may be removed, unless it is pinned or in use.
-        func permits(_ candidate: Candidate) -> Bool {
+        func permits(_ candidate: Connection.Candidate) -> Bool {
             rule.removes(candidate.group, unusedFor: now - candidate.entry.usedAt)
         }
 
         /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
-        func reason(for candidate: Candidate) -> Reason? {
+        func reason(for candidate: Connection.Candidate) -> Reason? {
             if candidate.isPaused || !permits(candidate) { return nil }
             // An entry from the future (the clock was set back) has not expired.
             if let limit = limit(age), candidate.entry.usedAt < limit { return .expired }

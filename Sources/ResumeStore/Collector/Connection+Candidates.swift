@@ -1,24 +1,6 @@
 import ResumeHTTP
 import ResumeSQLite
 
-/// An entry that the collector may remove.
-struct Candidate: Sendable {
-    var entry: Entry
-    /// Whether a queue or a task has paused it and intends to continue.
-    var isPaused: Bool
-    /// Whether a job of the command line is to continue it, which is removed last, but expires.
-    var isOfJob: Bool
-    /// Whether the same request has a newer entry of the same download.
-    var isSuperseded: Bool
-
-    /// When it is removed to make room.
-    var group: EvictionRule.Group {
-        if isSuperseded { return .superseded }
-        if isPaused { return .paused }
-        return isOfJob ? .job : .unused
-    }
-}
-
 /// Rows for the collector, read in batches so that memory does not grow with the store.
 extension Connection {
     /// What is read of a candidate besides its entry: whether the first of its queued requests is one of the command
@@ -52,5 +34,23 @@ extension Connection {
             "SELECT key FROM download WHERE pinned <> 0 AND received > 0 ORDER BY received DESC, id DESC LIMIT ?",
             limit
         ) { $0.text(0) }
+    }
+
+    /// An entry that the collector may remove.
+    struct Candidate: Sendable {
+        var entry: Entry
+        /// Whether a queue or a task has paused it and intends to continue.
+        var isPaused: Bool
+        /// Whether a job of the command line is to continue it, which is removed last, but expires.
+        var isOfJob: Bool
+        /// Whether the same request has a newer entry of the same download.
+        var isSuperseded: Bool
+
+        /// When it is removed to make room.
+        var group: EvictionRule.Group {
+            if isSuperseded { return .superseded }
+            if isPaused { return .paused }
+            return isOfJob ? .job : .unused
+        }
     }
 }

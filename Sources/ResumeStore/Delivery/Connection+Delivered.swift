@@ -160,7 +160,7 @@ extension Connection {
     /// The file is recorded only if it is proved, so that a later run does not take it for the server's. If the server has
     /// named it, its path is recorded with it. If two processes were given the same ID, which takes file locks that do not
     /// work, the row is another download's, and stays.
-    borrowing func fulfil(_ row: QueuedRow, with file: DeliveredFile.Text?, at path: String) throws {
+    borrowing func fulfil(_ row: JobTable.QueuedRow, with file: DeliveredFile.Text?, at path: String) throws {
         let done = row.rest == nil ? Job.State.done.rawValue : nil
         let rest = row.rest?.stored
         // The text of a file that the server has named is another one, and few files have that.
@@ -184,7 +184,7 @@ extension Connection {
         """
 
     /// Cancels the jobs of earlier lists with the destination of a job.
-    private borrowing func cancelOthers(of row: QueuedRow, at path: String) throws {
+    private borrowing func cancelOthers(of row: JobTable.QueuedRow, at path: String) throws {
         try run(
             """
             UPDATE queued SET state = 'failed', ended = ?1, failure = ?2 WHERE destination = ?3 AND ended IS NULL

@@ -7,7 +7,7 @@ struct Departure: Sendable {
     /// The log events, including the start of the download if it had no row before.
     let events: [Event]
     /// The rows of queues that it fulfils.
-    let rows: [QueuedRow]
+    let rows: [JobTable.QueuedRow]
     /// The destination, or a word for memory.
     let place: String
     let url: String
@@ -65,7 +65,8 @@ extension Departure {
     ///   - representation: The representation.
     ///   - requester: The request.
     init(
-        of key: String, from url: DownloadURL, to destination: Destination?, fulfilling rows: [QueuedRow], bytes: Int64,
+        of key: String, from url: DownloadURL, to destination: Destination?, fulfilling rows: [JobTable.QueuedRow],
+        bytes: Int64,
         started: (at: Int64, reason: Reason)?, isProved: Bool = true, digest: HTTPDigest?,
         _ representation: Representation?, _ requester: Requester
     ) {
@@ -101,7 +102,7 @@ extension Transfer {
     ///   - digest: The digest that it was found to have; nil if none was compared.
     /// - Returns: What is recorded.
     func departure(
-        to destination: Destination?, fulfilling rows: [QueuedRow] = [], isProved: Bool = true,
+        to destination: Destination?, fulfilling rows: [JobTable.QueuedRow] = [], isProved: Bool = true,
         _ digest: HTTPDigest? = nil
     ) -> Departure {
         var requester = requester(for: entry.representation)

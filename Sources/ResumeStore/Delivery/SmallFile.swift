@@ -118,7 +118,7 @@ package final class SmallFile: Sendable {
     /// - Returns: Whether it was delivered. If not, nothing was changed, and the ordinary way is to be tried.
     /// - Throws: ``StoreError``
     package func deliver(
-        to destination: Destination, for caller: Caller, fulfilling rows: [QueuedRow] = [], digest: HTTPDigest?
+        to destination: Destination, for caller: Caller, fulfilling rows: [JobTable.QueuedRow] = [], digest: HTTPDigest?
     ) async throws -> Bool {
         let departure = departure(to: destination, for: caller, fulfilling: rows, digest)
         let file = DeliveryBatch.File(blob, length: body.length, to: destination, departure, under: key.lease)
@@ -145,7 +145,7 @@ package final class SmallFile: Sendable {
     }
 
     private func departure(
-        to destination: Destination?, for caller: Caller, fulfilling rows: [QueuedRow], _ digest: HTTPDigest?
+        to destination: Destination?, for caller: Caller, fulfilling rows: [JobTable.QueuedRow], _ digest: HTTPDigest?
     ) -> Departure {
         var caller = caller
         return Departure(

@@ -54,7 +54,7 @@ struct Staging: Sendable {
             let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         else { return false }
         if try file.status().identity == blob.status().identity { return true }
-        guard try file.firstDifference(from: blob, in: 0..<length) == nil else { return false }
+        guard try HeldBytes(blob: blob).firstDifference(from: file, in: 0..<length) == nil else { return false }
         // It may be a copy that the user made.
         try file.synchronize()
         return true

@@ -54,7 +54,8 @@ extension Transfer {
     ///   - digest: The digest that the file was found to have; nil if none was compared.
     /// - Throws: The errors of ``deliver(to:replaces:)``.
     package func deliver(
-        to destination: Destination, fulfilling rows: [QueuedRow] = [], isProved: Bool? = nil, digest: HTTPDigest? = nil
+        to destination: Destination, fulfilling rows: [JobTable.QueuedRow] = [], isProved: Bool? = nil,
+        digest: HTTPDigest? = nil
     ) async throws {
         try requireOpen()
         guard isComplete else { throw StoreError.incomplete }

@@ -75,19 +75,6 @@ package struct Job: Sendable, Hashable {
     package var file: DeliveredFile? { if case .listed(_, _, let file) = kind { file } else { nil } }
 }
 
-/// A row of a queue that a delivery fulfils.
-package struct QueuedRow: Sendable {
-    /// The row.
-    var id: Int64
-    /// The key that the row was read with.
-    var key: String
-    /// What a job still has to do after the delivery, as the failure of a run that does not get to it; nil if it is done.
-    var rest: Reason?
-
-    /// Makes a row.
-    package init(_ job: Job, rest: Reason? = nil) { (id, key, self.rest) = (job.id, job.key, rest) }
-}
-
 extension JobTable {
     /// What became of the attempt to take a job.
     package enum Claim: Sendable {
@@ -173,5 +160,18 @@ extension JobTable {
             self.unfinished = unfinished
             self.isAnswered = isAnswered
         }
+    }
+
+    /// A row of a queue that a delivery fulfils.
+    package struct QueuedRow: Sendable {
+        /// The row.
+        var id: Int64
+        /// The key that the row was read with.
+        var key: String
+        /// What a job still has to do after the delivery, as the failure of a run that does not get to it; nil if it is done.
+        var rest: Reason?
+
+        /// Makes a row.
+        package init(_ job: Job, rest: Reason? = nil) { (id, key, self.rest) = (job.id, job.key, rest) }
     }
 }

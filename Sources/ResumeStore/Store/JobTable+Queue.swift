@@ -62,7 +62,7 @@ extension JobTable {
 
 extension DownloadStore {
     /// Records that the requested restart of some jobs has begun, so that the next run continues it.
-    package func recordRestart(of rows: [QueuedRow]) async throws {
+    package func recordRestart(of rows: [JobTable.QueuedRow]) async throws {
         // The terms are JSON; a quotation mark in one of their texts has a backslash before it.
         let terms = """
             replace(replace(replace(terms, '"restarts":true,', ''), ',"restarts":true', ''), '"restarts":true', '')
