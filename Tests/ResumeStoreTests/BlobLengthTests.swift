@@ -26,7 +26,7 @@ struct BlobLengthTests {
         _ store: DownloadStore, fields: HTTPFields = [:],
         change: (Transfer) async throws -> Void = { _ in }
     ) async throws {
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         var plan = await transfer.plan()
         var (head, body) = server.answer(plan.fields)
         head.headerFields.append(contentsOf: fields)
@@ -48,7 +48,7 @@ struct BlobLengthTests {
 
     private static func held(_ folder: TemporaryFolder) async throws -> Int64 {
         let store = try await open(folder)
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         let held = await transfer.partial.length
         try await transfer.close()
         #expect(try await store.verify().isEmpty)
@@ -62,15 +62,13 @@ struct BlobLengthTests {
             let store = try await Self.open(folder)
             try await Self.die(store)
             #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == Int64(Self.recorded))
-            let next = try await TransferTests.begin(store)
+            let next = try await store.begin()
             #expect(await next.partial.length == Int64(Self.received))
             #expect(try await store.totals().receivedBytes == Int64(Self.received))
             await next.letGo()
             #expect(try await Self.held(folder) == Int64(Self.received))
-            let last = try await TransferTests.begin(store)
-            #expect(try await Self.server.fill(last))
-            try await last.deliver(to: Destination(checking: folder["out"]))
-            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            let last = try await store.begin()
+            #expect(try await Self.server.deliver(last, to: folder["out"]))
             await store.close()
         }
     }
@@ -81,10 +79,9 @@ struct BlobLengthTests {
             let store = try await Self.open(folder)
             try await Self.die(store)
             // All that was recorded is on disk, so that no byte is given up.
-            try TransferTests.sql(
-                folder, "UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = received")
+            try folder.sql("UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = received")
             #expect(try await Self.held(folder) == Int64(Self.recorded))
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             let plan = await transfer.plan()
             let (head, body) = Self.server.answer(plan.fields)
             _ = try await transfer.receive(head, to: plan)
@@ -102,7 +99,7 @@ struct BlobLengthTests {
             let name = try #require(HTTPField.Name("Content-Digest"))
             try await Self.die(store, fields: [name: "sha-256=:\(String(repeating: "A", count: 43))=:"])
             #expect(try await Self.held(folder) < Int64(Self.received))
-            #expect(try TransferTests.integer(folder, "SELECT grows = generation FROM download") == 0)
+            #expect(try folder.integer("SELECT grows = generation FROM download") == 0)
             await store.close()
         }
     }
@@ -114,7 +111,7 @@ struct BlobLengthTests {
             try await Self.die(store) { transfer in
                 try await transfer.rewind(to: 1_000_000, reason: Reason(code: .init(rawValue: "test"), text: "a test"))
             }
-            #expect(try TransferTests.integer(folder, "SELECT grows = generation FROM download") == 0)
+            #expect(try folder.integer("SELECT grows = generation FROM download") == 0)
             let held = try await Self.held(folder)
             #expect(held >= 1_000_000 && held < Int64(Self.received))
             await store.close()
@@ -130,9 +127,9 @@ struct BlobLengthTests {
         try await TemporaryFolder.with { folder in
             let store = try await Self.open(folder)
             try await Self.die(store)
-            if size.count > 7 { try TransferTests.sql(folder, "UPDATE download SET complete_length = NULL") }
-            let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
-            try await Shell.run("truncate", "-s", size, folder["store/blobs/\(blob)"])
+            if size.count > 7 { try folder.sql("UPDATE download SET complete_length = NULL") }
+            let blob = try folder.blob()
+            try await Shell.run("truncate", "-s", size, blob)
             #expect(try await Self.held(folder) == Int64(Self.recorded))
             await store.close()
         }
@@ -143,8 +140,8 @@ struct BlobLengthTests {
         try await TemporaryFolder.with { folder in
             let store = try await Self.open(folder)
             try await Self.die(store)
-            let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
-            try await Shell.run("ln", folder["store/blobs/\(blob)"], folder["other"])
+            let blob = try folder.blob()
+            try await Shell.run("ln", blob, folder["other"])
             #expect(try await Self.held(folder) == 0)
             await store.close()
         }
@@ -154,7 +151,7 @@ struct BlobLengthTests {
     func foreign() async throws {
         try await TemporaryFolder.with { folder in
             let store = try await Self.open(folder)
-            let first = try await TransferTests.begin(store)
+            let first = try await store.begin()
             let plan = await first.plan()
             _ = try await first.receive(Self.server.answer(plan.fields).head, to: plan)
             try await first.write(Array(Self.server.content[..<500_000]))

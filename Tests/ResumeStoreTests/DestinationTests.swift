@@ -13,7 +13,7 @@ struct DestinationTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["\u{301}deep/\u{301}store"])
             let server = HonestServer(sampleBytes(10_000), etag: "\"v1\"")
-            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/file"), headerFields: [:])
+            let transfer = try await store.begin("http://127.0.0.1/file")
             try await server.fill(transfer)
             let path = folder["\u{301}name"]
             let destination = try Destination(path)
@@ -71,7 +71,7 @@ struct DestinationTests {
         _ server: HonestServer, in folder: TemporaryFolder, _ body: (DownloadStore, Transfer) async throws -> Void
     ) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         try await server.fill(transfer)
         try await body(store, transfer)
         await store.close()
@@ -104,8 +104,7 @@ struct DestinationTests {
                 try destination.requireFree()
                 try await transfer.deliver(to: destination)
                 #expect(try Files.bytes(path) == server.content)
-                let names = try Files.names(in: target.path)
-                #expect(!names.contains { $0.hasSuffix(".resumectl") })
+                #expect(try !Files.names(in: target.path).contains { $0.hasSuffix(".resumectl") })
             }
         }
     }

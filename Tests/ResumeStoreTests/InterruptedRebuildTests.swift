@@ -19,7 +19,7 @@ struct InterruptedRebuildTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["open"])
             for name in names {
-                let transfer = try await store.open(try DownloadURL(url(name)), headerFields: [:])
+                let transfer = try await store.begin(url(name))
                 try await HonestServer(content).fill(transfer, upTo: 200_000)
                 try await transfer.close()
             }
@@ -33,7 +33,7 @@ struct InterruptedRebuildTests {
     private static func setAside(_ folder: TemporaryFolder) async throws {
         try await Shell.run("mkdir", "-m", "700", folder["store/aside-1"])
         try await Shell.run("ln", folder["store/store.sqlite"], folder["store/aside-1/store.sqlite"])
-        let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
+        let blob = try #require(try folder.blobs().first)
         let part = String(blob.prefix(2))
         try await Shell.run("mkdir", "-m", "700", folder["store/aside-1/\(part)"])
         try await Shell.run("mv", folder["store/blobs/\(blob)"], folder["store/aside-1/\(blob)"])
@@ -62,8 +62,7 @@ struct InterruptedRebuildTests {
             }
             #expect(error?.message.contains("was interrupted") == true)
             if isRemoved { #expect(Diagnostics.files(at: folder["store"]).allSatisfy { $0.problem == nil }) }
-            let report = try await DownloadStore.rebuild(at: folder["store"])
-            #expect(report.wasWhole)
+            #expect(try await DownloadStore.rebuild(at: folder["store"]).wasWhole)
             let left = try Files.names(in: folder["store"])
             #expect(!left.contains { $0.hasPrefix("aside-") || $0.hasPrefix("rebuilt") }, "\(left)")
             try await Self.expectAll(folder)

@@ -21,7 +21,7 @@ struct KillPointTests {
         replaces: Bool = true
     ) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
-        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.begin(url)
         if point == nil || point == .startedOver {
             try await old.fill(transfer, upTo: 1_500_000)
         }
@@ -37,9 +37,7 @@ struct KillPointTests {
     }
 
     /// Whatever is left can be opened, is consistent, and leads to the right file.
-    static func recover(
-        _ folder: TemporaryFolder, of server: HonestServer = new, replaces: Bool = true
-    ) async throws {
+    static func recover(_ folder: TemporaryFolder, of server: HonestServer = new, replaces: Bool = true) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         let damage = try await store.verify().filter { $0.kind != .orphan }
         #expect(damage.isEmpty, "\(damage)")
@@ -47,7 +45,7 @@ struct KillPointTests {
         let isRenamed = Files.exists(folder["out"])
         if isRenamed { #expect(try Files.bytes(folder["out"]) == server.content) }
         if !isDelivered {
-            let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
+            let transfer = try await store.begin(url)
             let wasComplete = await transfer.isComplete
             #expect(try await server.fill(transfer))
             try await transfer.deliver(to: destination(in: folder.path, replaces: replaces))
@@ -55,7 +53,7 @@ struct KillPointTests {
         }
         #expect(try Files.bytes(folder["out"]) == server.content)
         _ = try await store.collect(maximumSize: 0)
-        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        #expect(try folder.blobs().isEmpty)
         #expect(try Files.names(in: folder.path) == ["out", "store"], "nothing temporary is left beside the file")
         #expect(try await store.verify().isEmpty)
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
@@ -98,8 +96,7 @@ struct KillPointTests {
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, point = point as KillPoint, isBrief = isBrief as Bool] in
             let server = isBrief ? KillPointTests.brief : KillPointTests.new
-            try await KillPointTests.download(
-                in: path, dyingAt: point, occurrence: 1, of: server, replaces: false)
+            try await KillPointTests.download(in: path, dyingAt: point, occurrence: 1, of: server, replaces: false)
         }
         try await Self.recover(folder, of: isBrief ? Self.brief : Self.new, replaces: false)
     }
@@ -143,7 +140,7 @@ struct KillPointTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.open(try DownloadURL(KillPointTests.url), headerFields: [:])
+            let transfer = try await store.begin(KillPointTests.url)
             try await KillPointTests.old.fill(transfer, upTo: 1_000_000)
             try await transfer.close()
             KillPoint.arm(.evictionCommitted)

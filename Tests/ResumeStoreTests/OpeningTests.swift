@@ -18,7 +18,7 @@ struct OpeningTests {
             }
             #expect(!Files.exists(folder["store"]))
             let store = try await DownloadStore.open(at: folder["parents/made/store"])
-            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let transfer = try await store.begin("http://127.0.0.1/a")
             try await HonestServer(sampleBytes(100)).fill(transfer, upTo: 50)
             let path = folder["parents/made/store"]
             #expect(try Files.mode(path) == 0o700)
@@ -52,11 +52,11 @@ struct OpeningTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000), etag: "\"v1\"")
             let first = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(300_000, of: server, in: first)
+            try await first.leave(300_000, of: server)
             await first.close()
-            try TransferTests.sql(folder, "UPDATE store SET identity_key = x'00';")
+            try folder.sql("UPDATE store SET identity_key = x'00';")
             let second = try await DownloadStore.open(at: folder["store"])
-            let held = try await TransferTests.begin(second)
+            let held = try await second.begin()
             #expect(await !held.isComplete)
             try await held.close()
             let key = second.identityKey
@@ -79,11 +79,10 @@ struct OpeningTests {
         try await TemporaryFolder.with { folder in
             let server = HonestServer(sampleBytes(300_000))
             let old = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(200_000, of: server, in: old)
+            try await old.leave(200_000, of: server)
             await old.close()
             // As the first migration alone left it.
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 CREATE INDEX event_by_key ON event (key, id);
                 DROP INDEX download_by_url;
@@ -113,7 +112,7 @@ struct OpeningTests {
                 PRAGMA user_version = 1;
                 """)
             let store = try await DownloadStore.open(at: folder["store"])
-            let again = try await TransferTests.begin(store)
+            let again = try await store.begin()
             #expect(await again.partial.length == 200_000)
             #expect(await again.plan().fields[.ifRange] == server.etag)
             try await again.close()
@@ -144,7 +143,7 @@ struct OpeningTests {
             try await CollectorTests.put("a", 1000, into: store)
             #expect(try await store.diagnose().allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
             await store.close()
-            #expect(try TransferTests.integer(folder, "PRAGMA user_version") == Migration.all.last?.version)
+            #expect(try folder.integer("PRAGMA user_version") == Migration.all.last?.version)
         }
     }
 
@@ -155,9 +154,9 @@ struct OpeningTests {
             let store = try await DownloadStore.open(at: folder["store"])
             try await CollectorTests.put("a", 1000, into: store)
             await store.close()
-            try TransferTests.sql(folder, "\(Self.queuedRows) PRAGMA user_version = \(version)")
+            try folder.sql("\(Self.queuedRows) PRAGMA user_version = \(version)")
             await #expect(throws: StoreError.self) { try await DownloadStore.open(at: folder["store"]) }
-            #expect(try TransferTests.integer(folder, "SELECT count(*) FROM queued WHERE list = 0") == 2)
+            #expect(try folder.integer("SELECT count(*) FROM queued WHERE list = 0") == 2)
             #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
             let rebuilt = try await DownloadStore.open(at: folder["store"])
             #expect(try await rebuilt.entries().count == 1)
@@ -227,7 +226,7 @@ struct OpeningTests {
     func newer() async throws {
         try await TemporaryFolder.with { folder in
             await (try DownloadStore.open(at: folder["store"])).close()
-            try TransferTests.sql(folder, "PRAGMA user_version = 99; CREATE TABLE future (x)")
+            try folder.sql("PRAGMA user_version = 99; CREATE TABLE future (x)")
             await #expect(throws: StoreError(.newerStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
             let connection = try Connection.open(path: folder["store/store.sqlite"])
             #expect(try connection.integer("SELECT count(*) FROM future") == 0)
@@ -256,7 +255,7 @@ struct OpeningTests {
             try await Shell.run("mkdir", folder["real"])
             try await Shell.run("ln", "-s", folder["real"], folder["link"])
             let store = try await DownloadStore.open(at: folder["link/store"])
-            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            try await store.leave(200_000, of: HonestServer(sampleBytes(300_000)))
             await store.close()
             let same = try await DownloadStore.open(at: folder["real/store"])
             #expect(try await same.entries().map(\.receivedBytes) == [200_000])
@@ -318,21 +317,20 @@ struct OpeningTests {
     func badRow() async throws {
         try await DownloadStore.with { store, folder in
             for name in ["a", "b"] {
-                let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
+                let transfer = try await store.begin("http://127.0.0.1/\(name)")
                 try await HonestServer(sampleBytes(100_000)).fill(transfer, upTo: 50_000)
                 try await transfer.close()
             }
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 UPDATE chunk SET received = 9223372036854775807, durable = 0, path = '../../etc/passwd'
                 WHERE download = (SELECT id FROM download WHERE key LIKE '%/a')
                 """)
             #expect(try await store.entries().count == 2)
-            let bad = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let bad = try await store.begin("http://127.0.0.1/a")
             #expect(await bad.partial.length == 0)
             try await bad.close()
-            let good = try await store.open(try DownloadURL("http://127.0.0.1/b"), headerFields: [:])
+            let good = try await store.begin("http://127.0.0.1/b")
             #expect(await good.partial.length == 50_000)
         }
     }

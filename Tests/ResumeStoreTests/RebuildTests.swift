@@ -28,13 +28,13 @@ struct RebuildTests {
             for name in names {
                 // Two blocks each.
                 for end in [held / 2, held] {
-                    let transfer = try await store.open(try DownloadURL(url(name)), headerFields: [:])
+                    let transfer = try await store.begin(url(name))
                     try await server(name).fill(transfer, upTo: end, piece: 50_000)
                     try await transfer.close()
                 }
             }
             await store.close()
-            let blobs = try Files.names(in: folder["store/blobs"]).map { "blobs/\($0)" }
+            let blobs = try folder.blobs().map { "blobs/\($0)" }
             return try (Files.names(in: folder["store"]).filter { $0 != "blobs" } + blobs).map { name in
                 (name: name, bytes: try Files.bytes(folder["store/\(name)"]))
             }
@@ -70,7 +70,7 @@ struct RebuildTests {
 
     /// All blobs, in use or set aside.
     private static func blobs(_ folder: TemporaryFolder) throws -> Set<String> {
-        var names = Set(try Files.names(in: folder["store/blobs"]))
+        var names = Set(try folder.blobs())
         for aside in try Files.names(in: folder["store"]) where aside.hasPrefix("aside-") {
             names.formUnion(try Files.names(in: folder["store/\(aside)"]).filter { !$0.hasPrefix("store.sqlite") })
         }
@@ -83,12 +83,11 @@ struct RebuildTests {
         #expect(Set(try await store.entries().map(\.key)) == Set(saved))
         #expect(try await store.verify().isEmpty)
         for name in names {
-            let transfer = try await store.open(try DownloadURL(url(name)), headerFields: [:])
+            let transfer = try await store.begin(url(name))
             if saved.contains(url(name)) { #expect(await transfer.receivedBytes > 0) }
             for _ in 0..<10 where await !transfer.isComplete { try await server(name).fill(transfer) }
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            let isRight = try Files.bytes(folder["out"]) == server(name).content
-            #expect(isRight, "\(name)")
+            try await transfer.deliver(to: folder["out"])
+            #expect(try Files.matches(folder["out"], server(name).content), "\(name)")
         }
         await store.close()
     }
@@ -132,8 +131,7 @@ struct RebuildTests {
     func olderRelease() async throws {
         try await Self.withStore { folder in
             // As the first four migrations left it.
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 ALTER TABLE download DROP COLUMN suggested_filename;
                 ALTER TABLE download DROP COLUMN requester;
@@ -146,8 +144,7 @@ struct RebuildTests {
                 CREATE VIEW planted AS SELECT 1;
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)
-            let report = try await DownloadStore.rebuild(at: folder["store"])
-            #expect(Set(report.saved) == Set(Self.names.map(Self.url)))
+            #expect(try await Set(DownloadStore.rebuild(at: folder["store"]).saved) == Set(Self.names.map(Self.url)))
             try await Self.finish(folder, expecting: Self.names.map(Self.url))
         }
     }
@@ -175,7 +172,7 @@ struct RebuildTests {
     func firstPage() async throws {
         try await Self.withStore { folder in
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/file7"), headerFields: [:])
+            let transfer = try await store.begin("http://127.0.0.1/file7")
             try await Self.server("file7").fill(transfer, upTo: Self.held)
             // As a power loss leaves it.
             try FileManager.default.copyItem(atPath: folder["store"], toPath: folder["dead"])
@@ -211,8 +208,7 @@ struct RebuildTests {
     @Test("Rows between two damaged pages are found by their keys")
     func betweenPages() async throws {
         try await Self.withStore { folder in
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 PRAGMA foreign_keys = OFF;
                 UPDATE download SET id = id + 1000;
@@ -248,8 +244,7 @@ struct RebuildTests {
             let bytes = try Files.bytes(database)
             let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("etag TEXT".utf8)) })
             try Self.overwrite(database, at: place + 3, with: Array("h".utf8))
-            let report = try await DownloadStore.rebuild(at: folder["store"])
-            #expect(report.saved == Self.names.map(Self.url))
+            #expect(try await DownloadStore.rebuild(at: folder["store"]).saved == Self.names.map(Self.url))
             let store = try await DownloadStore.open(at: folder["store"])
             let tags = try await store.entries().map(\.representation?.entityTag)
             await store.close()
@@ -285,7 +280,7 @@ struct RebuildTests {
             let report = try await DownloadStore.rebuild(at: folder["store"])
             #expect(report.saved == Self.names.map(Self.url))
             #expect(report.lost.count == 2000)
-            #expect(try TransferTests.integer(folder, "SELECT count(*) FROM queue") == 0)
+            #expect(try folder.integer("SELECT count(*) FROM queue") == 0)
             try await Self.finish(folder, expecting: report.saved)
         }
     }
@@ -335,8 +330,7 @@ struct RebuildTests {
     @Test("Entries with missing rows, or missing part rows, are reported as lost", arguments: ["download", "chunk"])
     func rootPage(table: String) async throws {
         try await Self.withStore { folder in
-            let number = try TransferTests.integer(
-                folder, "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
+            let number = try folder.integer("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
             let database = folder["store/store.sqlite"]
             try Self.overwrite(database, at: (Int(number) - 1) * 4096, with: [UInt8](repeating: 0, count: 4096))
             let report = try await DownloadStore.rebuild(at: folder["store"])
@@ -350,11 +344,10 @@ struct RebuildTests {
     func most() async throws {
         try await Self.withStore { folder in
             // Checksums and parts are verified. An entry that fails is lost, and its blob is set aside.
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 "DELETE FROM block WHERE download IN (SELECT id FROM download ORDER BY id LIMIT 2); PRAGMA wal_checkpoint(TRUNCATE)"
             )
-            try TransferTests.sql(folder, "CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE)")
+            try folder.sql("CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE)")
             let report = try await DownloadStore.rebuild(at: folder["store"])
             #expect(report.saved.count == 4 && report.lost.count == 2)
             #expect(report.savedBytes == Int64(4 * Self.held))
@@ -368,25 +361,24 @@ struct RebuildTests {
     @Test("The records of delivered files are saved, by which a later run knows its own")
     func deliveredFiles() async throws {
         try await Self.withStore { folder in
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 INSERT INTO delivered (path, seen, url, file) VALUES ('/out/a', 1, 'http://127.0.0.1/a', '1000 5 7 - - -');
                 CREATE VIEW planted AS SELECT 1; PRAGMA wal_checkpoint(TRUNCATE)
                 """)
             _ = try await DownloadStore.rebuild(at: folder["store"])
             let known = "SELECT count(*) FROM delivered WHERE path = '/out/a' AND file LIKE '1000 5 %'"
-            #expect(try TransferTests.integer(folder, known) == 1)
+            #expect(try folder.integer(known) == 1)
         }
     }
 
     @Test("A damaged blob is saved without its damaged block")
     func damagedBlob() async throws {
         try await Self.withStore { folder in
-            for name in try Files.names(in: folder["store/blobs"]) {
+            for name in try folder.blobs() {
                 try Self.overwrite(folder["store/blobs/\(name)"], at: 10, with: [1, 2, 3])
             }
-            try TransferTests.sql(folder, "DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
+            try folder.sql("DROP TABLE event; PRAGMA wal_checkpoint(TRUNCATE)")
             let report = try await DownloadStore.rebuild(at: folder["store"])
             #expect(report.savedBytes < Int64(report.saved.count * Self.held))
             try await Self.finish(folder, expecting: report.saved)
@@ -414,20 +406,19 @@ struct RebuildTests {
             }
             await #expect(throws: StoreError(.inUse, "")) { try await rebuild() }
             await store.close()
-            try TransferTests.sql(folder, "PRAGMA user_version = 99")
+            try folder.sql("PRAGMA user_version = 99")
             await #expect(throws: StoreError(.newerStore, "")) { try await rebuild() }
             for name in try Files.names(in: folder["store"]) where name.hasPrefix("store.sqlite") {
                 try FileManager.default.removeItem(atPath: folder["store/\(name)"])
             }
             try Files.write([], to: folder["store/store.sqlite"])
-            try TransferTests.sql(folder, "CREATE TABLE notes (x); PRAGMA user_version = 3; PRAGMA application_id = 7")
+            try folder.sql("CREATE TABLE notes (x); PRAGMA user_version = 3; PRAGMA application_id = 7")
             await #expect(throws: StoreError(.notAStore, "")) { try await rebuild() }
             #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
         }
     }
 
-    @Test(
-        "A database that was emptied or has no readable schema is rebuilt", arguments: ["empty", "schema"])
+    @Test("A database that was emptied or has no readable schema is rebuilt", arguments: ["empty", "schema"])
     func unreadable(damage: String) async throws {
         try await Self.withStore { folder in
             let database = folder["store/store.sqlite"]
@@ -451,7 +442,7 @@ struct RebuildTests {
     @Test("A truncated data file is saved as far as its checksums reach")
     func shortBlob() async throws {
         try await Self.withStore { folder in
-            for name in try Files.names(in: folder["store/blobs"]) {
+            for name in try folder.blobs() {
                 try await Shell.run("truncate", "-s", "\(Self.held - 1)", folder["store/blobs/\(name)"])
             }
             try Self.overwrite(folder["store/store.sqlite"], at: 0, with: [UInt8](repeating: 0, count: 16))

@@ -88,7 +88,7 @@ struct SmallFileTests {
     private static func expectNothing(in store: DownloadStore, _ folder: TemporaryFolder) async throws {
         #expect(try await store.entries().isEmpty)
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
-        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        #expect(try folder.blobs().isEmpty)
     }
 
     private static func kinds(_ store: DownloadStore) async throws -> [Event.Kind] {

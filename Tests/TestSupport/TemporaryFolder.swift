@@ -39,6 +39,19 @@ package struct TemporaryFolder: Sendable {
 
     /// The path of a name in the folder.
     package subscript(name: String) -> String { "\(path)/\(name)" }
+
+    /// The names of the blobs of the store in it, sorted.
+    ///
+    /// - Throws: An error if they cannot be read.
+    package func blobs() throws -> [String] { try Files.names(in: self["store/blobs"]) }
+
+    /// The path of the first blob of the store in it.
+    ///
+    /// - Throws: ``Shell/Failure`` if there is none.
+    package func blob() throws -> String {
+        guard let name = try blobs().first else { throw Shell.Failure(description: "There is no blob.") }
+        return self["store/blobs/\(name)"]
+    }
 }
 
 /// Reading and writing whole files in tests.
@@ -49,6 +62,11 @@ package enum Files {
     package static func bytes(_ path: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
+
+    /// Whether a file has just these bytes; a test that fails prints neither.
+    ///
+    /// - Throws: An error if it cannot be read.
+    package static func matches(_ path: String, _ bytes: [UInt8]) throws -> Bool { try self.bytes(path) == bytes }
 
     /// Writes a file.
     ///
