@@ -3,6 +3,8 @@ import Testing
 
 /// How a command line ended, and what it printed.
 struct Outcome: Sendable {
+    /// The command line, for messages of failed tests.
+    var arguments: [String]
     var status: ResumeCommands.ExitStatus
     var output: String
     var errors: String
@@ -29,6 +31,19 @@ struct Outcome: Sendable {
     /// The events of `get --json` by their names.
     var events: [String] {
         get throws { try json.map { $0["event"]?.string ?? "none" } }
+    }
+
+    /// Expects an exit status, texts on standard error that it says or hides, and texts on standard output.
+    @discardableResult
+    func expect(
+        _ status: ResumeCommands.ExitStatus? = nil, says texts: String..., hides others: String...,
+        prints results: String..., at location: SourceLocation = #_sourceLocation
+    ) -> Outcome {
+        if let status { #expect(self.status == status, "\(self)", sourceLocation: location) }
+        for text in texts { #expect(errors.contains(text), "\(self)", sourceLocation: location) }
+        for text in others { #expect(!errors.contains(text), "\(self)", sourceLocation: location) }
+        for text in results { #expect(output.contains(text), "\(self)", sourceLocation: location) }
+        return self
     }
 
     /// Holds the output against what the contract says of every command.

@@ -40,6 +40,25 @@ package struct TemporaryFolder: Sendable {
     /// The path of a name in the folder.
     package subscript(name: String) -> String { "\(path)/\(name)" }
 
+    /// Mounts a file system at `disk` in the folder, as root, and unmounts it after the body.
+    ///
+    /// - Parameters:
+    ///   - options: The arguments of `mount` before the place, for a shell.
+    ///   - body: The code that uses it.
+    /// - Throws: ``Shell/Failure`` if it cannot be mounted; any error from `body`.
+    package func withDisk(_ options: String, _ body: () async throws -> Void) async throws {
+        try await Shell.run("mkdir", self["disk"])
+        try await Shell.run("sh", "-c", "mount \(options) '\(self["disk"])'")
+        do {
+            try await body()
+        } catch {
+            // Even if a process still uses it.
+            try await Shell.run("umount", "--lazy", self["disk"])
+            throw error
+        }
+        try await Shell.run("umount", self["disk"])
+    }
+
     /// The names of the blobs of the store in it, sorted.
     ///
     /// - Throws: An error if they cannot be read.
@@ -51,6 +70,32 @@ package struct TemporaryFolder: Sendable {
     package func blob() throws -> String {
         guard let name = try blobs().first else { throw Shell.Failure(description: "There is no blob.") }
         return self["store/blobs/\(name)"]
+    }
+}
+
+/// A folder that is removed with the value that holds it, for suites: each test has its own.
+@propertyWrapper
+package struct Temporary: Sendable {
+    private let owner = Owner()
+
+    /// The folder.
+    package var wrappedValue: TemporaryFolder { owner.folder }
+
+    /// Creates a folder; without one, no test can run.
+    package init() {}
+
+    private final class Owner: Sendable {
+        let folder: TemporaryFolder
+
+        init() {
+            do {
+                folder = try TemporaryFolder()
+            } catch {
+                fatalError("The test's folder cannot be created: \(error)")
+            }
+        }
+
+        deinit { folder.remove() }
     }
 }
 

@@ -25,6 +25,12 @@ extension Transfer {
     /// Receives the head of the answer to the next request.
     @discardableResult
     package func receive(head: HTTPResponse) async throws -> Verdict { try await receive(head, to: plan()) }
+
+    /// Receives the head of such an answer to the next request.
+    @discardableResult
+    package func receive(status: HTTPResponse.Status = .ok, _ fields: HTTPFields) async throws -> Verdict {
+        try await receive(head: HTTPResponse(status: status, headerFields: fields))
+    }
 }
 
 extension HonestServer {
