@@ -18,9 +18,8 @@ struct FetchTests {
                 ? .status("503 Service Unavailable")
                 : .file(Self.file, for: request, cutAfter: request.number == 1 ? 9000 : nil)
         }
-        try await Visit.with(place, handler) { visit in
-            let bytes = try await visit.fetch(retries: 2)
-            #expect(bytes == Self.file.bytes)
+        try await Visit.with(place, handler) { visit async throws in
+            #expect(try await visit.fetch(retries: 2) == Self.file.bytes)
             #expect(visit.server.requests.count == 3)
         }
     }
@@ -54,8 +53,7 @@ struct FetchTests {
             await #expect(throws: CancellationError.self) { try await task.value }
             let held = try await visit.held()
             #expect(held.length == 30_000 && held.totalLength == nil)
-            let bytes = try await visit.fetch()
-            #expect(bytes == Self.file.bytes)
+            #expect(try await visit.fetch() == Self.file.bytes)
         }
     }
 
@@ -256,11 +254,10 @@ struct FetchTests {
     @Test(
         "A length beyond the limit is refused before a byte is read, and stored bytes stay", arguments: Place.allCases)
     func announcedTooLong(_ place: Place) async throws {
-        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
+        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit async throws in
             await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 59_999) }
             #expect(visit.server.requests.count == 1)
-            let bytes = try await visit.fetch(limit: 60_000)
-            #expect(bytes == Self.bytes)
+            #expect(try await visit.fetch(limit: 60_000) == Self.bytes)
         }
     }
 
