@@ -139,16 +139,7 @@ struct CollectorTests {
         .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"))
     func fullDisk() async throws {
         try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["disk"])
-            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder["disk"])
-            do {
-                try await fill(folder)
-            } catch {
-                // Works even if a file is still open.
-                try await Shell.run("umount", "--lazy", folder["disk"])
-                throw error
-            }
-            try await Shell.run("umount", folder["disk"])
+            try await folder.withDisk("-t tmpfs -o size=6m tmpfs") { try await fill(folder) }
         }
     }
 

@@ -236,9 +236,7 @@ struct DamageTests {
     func shared() async throws {
         try await Self.withDamage(at: []) { store, folder in
             let more = HonestServer(sampleBytes(10_000_000))
-            let transfer = try await store.begin("http://127.0.0.1/more")
-            try await more.fill(transfer, upTo: 9_000_000)
-            try await transfer.close()
+            try await store.leave(9_000_000, of: more, url: "http://127.0.0.1/more")
             let entry = try #require(try await store.entry(for: "http://127.0.0.1/more"))
             let blob = folder["store/\(entry.chunks[0].path)"]
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: blob))
@@ -276,9 +274,7 @@ struct DamageTests {
     @Test("A complete file that was delivered, then changed with unchanged times, is fetched again")
     func sharedComplete() async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await store.begin()
-            try await Self.server.fill(transfer)
-            try await transfer.close()
+            try await store.leave(.max, of: Self.server)
             let blob = try folder.blob()
             // The state after a crash between the rename and the row's update.
             try folder.sql("UPDATE download SET state = 'complete'; UPDATE chunk SET durable = received")
@@ -294,9 +290,7 @@ struct DamageTests {
     @Test("A blob that is also linked elsewhere is not continued, whatever the row says", arguments: [false, true])
     func sharedPartial(hasChecksums: Bool) async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await store.begin()
-            try await Self.server.fill(transfer, upTo: 1_500_000)
-            try await transfer.close()
+            try await store.leave(1_500_000, of: Self.server)
             let blob = try folder.blob()
             try await Shell.run("ln", blob, folder["mine"])
             try await Shell.run("touch", "-d", "2001-01-01", folder["mine"])

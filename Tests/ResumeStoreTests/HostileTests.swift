@@ -17,8 +17,7 @@ struct HostileTests {
             // The state after a body was followed by junk until the process died, or after a power loss.
             let blob = try folder.blob()
             try await Shell.run("truncate", "-s", "400000", blob)
-            let again = try await store.begin()
-            #expect(try await server.deliver(again, to: folder["out"]))
+            #expect(try await server.deliver(store.begin(), to: folder["out"]))
         }
     }
 

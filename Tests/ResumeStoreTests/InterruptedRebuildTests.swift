@@ -19,9 +19,7 @@ struct InterruptedRebuildTests {
         try await TemporaryFolder.with { folder in
             let store = try await DownloadStore.open(at: folder["open"])
             for name in names {
-                let transfer = try await store.begin(url(name))
-                try await HonestServer(content).fill(transfer, upTo: 200_000)
-                try await transfer.close()
+                try await store.leave(200_000, of: HonestServer(content), url: url(name))
             }
             try await Shell.run("cp", "-a", folder["open"], folder["store"])
             await store.close()

@@ -140,9 +140,7 @@ struct KillPointTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.begin(KillPointTests.url)
-            try await KillPointTests.old.fill(transfer, upTo: 1_000_000)
-            try await transfer.close()
+            try await store.leave(1_000_000, of: KillPointTests.old, url: KillPointTests.url)
             KillPoint.arm(.evictionCommitted)
             _ = try await store.collect(maximumSize: 0)
         }

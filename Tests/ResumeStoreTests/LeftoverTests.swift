@@ -20,9 +20,7 @@ struct LeftoverTests {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let destination = try Destination(checking: "\(path)/first/out")
         // A body received in one piece has no second link.
-        let before = try await store.begin(url)
-        try await server(length).fill(before, upTo: 50_000)
-        try await before.close()
+        try await store.leave(50_000, of: server(length), url: url)
         let transfer = try await store.open(
             try DownloadURL(url), headerFields: [:], destination: destination.path, waits: false)
         let plan = await transfer.plan()

@@ -24,10 +24,6 @@ struct OutdatedTests {
         }
     }
 
-    private static func blob(_ folder: TemporaryFolder) throws -> String {
-        folder["store/blobs/\(try #require(try folder.blobs().first))"]
-    }
-
     @Test("A response to a plan from before a rewind is refused: it would leave a gap")
     func planBeforeRewind() async throws {
         try await Self.withHeld(200_000) { _, folder, transfer in
@@ -137,7 +133,7 @@ struct OutdatedTests {
             try await store.leave(9_000_000, of: server)
             let transfer = try await store.begin()
             for _ in 0..<2 { #expect(try await transfer.read(100..<200) == Array(server.content[100..<200])) }
-            let blob = try FileHandle(forUpdating: URL(fileURLWithPath: try Self.blob(folder)))
+            let blob = try FileHandle(forUpdating: URL(fileURLWithPath: try folder.blob()))
             try blob.write(contentsOf: [server.content[0] ^ 1])
             try blob.close()
             #expect(try await transfer.read(100..<200) == Array(server.content[100..<200]), "compared before")
@@ -151,7 +147,7 @@ struct OutdatedTests {
     @Test("A truncated data file of a complete download is an I/O error, never a short delivery")
     func cutShort() async throws {
         try await Self.withHeld(300_000) { store, folder, transfer in
-            try await Shell.run("truncate", "-s", "100000", try Self.blob(folder))
+            try await Shell.run("truncate", "-s", "100000", try folder.blob())
             await #expect(throws: StoreError(.io, "")) { try await transfer.takeData(upTo: .max) }
             await #expect(throws: StoreError(.io, "")) {
                 try await transfer.deliver(to: folder["out"])

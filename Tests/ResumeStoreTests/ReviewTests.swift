@@ -17,9 +17,7 @@ struct ReviewTests {
         _ sql: String, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await store.begin()
-            try await server.fill(transfer)
-            try await transfer.close()
+            try await store.leave(.max, of: server)
             try folder.sql(sql)
             try await body(store, folder)
         }

@@ -75,13 +75,9 @@ struct SmallFileTests {
     private static func with(
         _ clock: ManualClock? = nil, _ body: (TemporaryFolder, DownloadStore) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            var configuration = DownloadStore.Configuration()
-            if let clock { configuration.clock = clock.storeClock }
-            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
-            try await body(folder, store)
-            await store.close()
-        }
+        var configuration = DownloadStore.Configuration()
+        if let clock { configuration.clock = clock.storeClock }
+        try await DownloadStore.with(configuration) { try await body($1, $0) }
     }
 
     /// Expects that the store keeps nothing of the download.

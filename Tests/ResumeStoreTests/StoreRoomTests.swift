@@ -25,11 +25,7 @@ struct StoreRoomTests {
     private static func withStore(
         _ rule: EvictionRule, limit: Int64, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration(rule, limit))
-            try await body(store, folder)
-            await store.close()
-        }
+        try await DownloadStore.with(configuration(rule, limit), body)
     }
 
     /// Answers the transfer's request as announcing a length that never comes.

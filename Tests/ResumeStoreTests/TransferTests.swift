@@ -73,10 +73,7 @@ struct TransferTests {
     func surplus() async throws {
         try await DownloadStore.with { store, _ in
             let transfer = try await store.begin()
-            let plan = await transfer.plan()
-            var head = HTTPResponse(status: .ok)
-            head.headerFields[.contentLength] = "10"
-            _ = try await transfer.receive(head, to: plan)
+            try await transfer.receive([.contentLength: "10"])
             await #expect(throws: StoreError(.surplusBytes, "")) { try await transfer.write(sampleBytes(11)) }
             #expect(await transfer.partial.length == 10)
         }
@@ -86,10 +83,7 @@ struct TransferTests {
     func coverage() async throws {
         try await DownloadStore.with { store, folder in
             let transfer = try await store.begin()
-            let plan = await transfer.plan()
-            var head = HTTPResponse(status: .ok)
-            head.headerFields[.contentLength] = "10"
-            _ = try await transfer.receive(head, to: plan)
+            try await transfer.receive([.contentLength: "10"])
             try await transfer.write(sampleBytes(9))
             #expect(try await transfer.endBody(.whole) == false)
             await #expect(throws: StoreError(.misuse, "")) {
