@@ -1,10 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
 internal import Foundation
 package import ResumeStore
 
@@ -78,7 +71,6 @@ package struct TemporaryFolder: Sendable {
 package struct Temporary: Sendable {
     private let owner = Owner()
 
-    /// The folder.
     package var wrappedValue: TemporaryFolder { owner.folder }
 
     /// Creates a folder; without one, no test can run.
@@ -120,7 +112,6 @@ package enum Files {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    /// Whether a file exists.
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     /// The names in a folder, sorted.
