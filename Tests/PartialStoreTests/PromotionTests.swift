@@ -116,8 +116,6 @@ struct PromotionTests {
 
     @Test("If another process restarts the row in between, its row stays, and so do the bytes in memory")
     func superseded() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder["store"]
         await #expect(processExitsWith: .success) { [path = path as String] in
             let memory = try await PromotionTests.memory()
@@ -230,8 +228,6 @@ struct PromotionTests {
         "SIGKILL during the move leaves on disk the old partial, or all of the new one",
         arguments: [KillPoint.blobCreated, .promotionSynced, .promotionCommitted], [0, 700_000])
     func killed(at point: KillPoint, before: Int) async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder["store"]
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, point = point as KillPoint, before = before as Int] in
