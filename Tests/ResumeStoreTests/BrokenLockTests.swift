@@ -11,6 +11,7 @@ import Testing
 /// Each test runs in a separate process, because the hook for that moment is process-wide.
 @Suite(.timeLimit(.minutes(10)))
 struct BrokenLockTests {
+    @Temporary private var folder
     static let url = "http://127.0.0.1/file.bin"
     static let server = HonestServer(sampleBytes(1_000_000), etag: "\"v1\"")
 
@@ -35,8 +36,6 @@ struct BrokenLockTests {
 
     @Test("A blob that no longer belongs to the row is neither recorded nor delivered")
     func startedOverTwice() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .success) { [path = path as String] in
             let other = String(repeating: "ab", count: 16)
@@ -55,8 +54,6 @@ struct BrokenLockTests {
 
     @Test("A row that now belongs to another download is not continued: its ranges and key are ignored")
     func another() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .success) { [path = path as String] in
             let failure = try await BrokenLockTests.download(

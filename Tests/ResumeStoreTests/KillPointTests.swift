@@ -11,6 +11,7 @@ import Testing
 /// The parent opens the store again and continues.
 @Suite(.timeLimit(.minutes(20)))
 struct KillPointTests {
+    @Temporary private var folder
     static let url = "http://127.0.0.1/file.bin"
     static let old = HonestServer(sampleBytes(2_000_000), etag: "\"v1\"")
     static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
@@ -72,8 +73,6 @@ struct KillPointTests {
         // A single download passes most points only once.
         let repeated: [KillPoint] = [.bytesWritten, .checkpointCommitted]
         guard occurrence == 1 || repeated.contains(point) else { return }
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, point = point as KillPoint, occurrence = occurrence as Int] in
@@ -90,8 +89,6 @@ struct KillPointTests {
 
     @Test("SIGKILL at each step of a delivery that must not replace anything", arguments: delivery, [false, true])
     func killedBesideOthers(at point: KillPoint, isBrief: Bool) async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, point = point as KillPoint, isBrief = isBrief as Bool] in
@@ -103,8 +100,6 @@ struct KillPointTests {
 
     @Test("SIGKILL at each step of the delivery of a small download keeps what was recorded of it", arguments: delivery)
     func killedAfterRecording(at point: KillPoint) async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, point = point as KillPoint] in
             let store = try await DownloadStore.open(at: "\(path)/store")
@@ -135,8 +130,6 @@ struct KillPointTests {
 
     @Test("SIGKILL between the collector's row and its file leaves an orphan, which the next collection removes")
     func killedInEviction() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
@@ -155,8 +148,6 @@ struct KillPointTests {
 
     @Test("The workflow that is not killed gives the result expected of the killed ones")
     func unkilled() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         try await Self.download(in: folder.path, dyingAt: nil, occurrence: 1)
         try await Self.recover(folder)
     }
