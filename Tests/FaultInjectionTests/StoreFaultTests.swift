@@ -165,7 +165,7 @@ struct StoreFaultTests {
         func expectRecovery(of file: Resource) async throws {
             let again = try await run(["get"])
             #expect(again.status == 0, "\(again.errors)")
-            #expect(try Files.matches(output, file.content.bytes(in: file.content.all)))
+            #expect(try Files.matches(output, file.bytes))
             #expect(try Files.names(in: folder["out"]) == ["file"])
             #expect(try await run(["gc"]).status == 0)
             let verified = try await run(["verify"])
@@ -212,7 +212,7 @@ struct StoreFaultTests {
         let file = Resource(Content(length: 17_000_000, seed: 1), etag: "\"v1\"")
         try await Bench.with(file, cutAfter: 16_000_000) { bench in
             // The first reads are those of the last bytes, on resume.
-            try Files.write(file.content.bytes(in: file.content.all), to: bench.folder["whole"])
+            try Files.write(file.bytes, to: bench.folder["whole"])
             let digest = try await Shell.run("sha256sum", bench.folder["whole"]).prefix(64)
             for (command, number) in [(["get"], 40), (["get", "--sha256", String(digest)], 60)] {
                 let failed = try await bench.run(command, rules: "pread@/blobs/:error=EIO:\(number)+")
@@ -258,7 +258,7 @@ struct StoreFaultTests {
                 try Files.write([1, 2, 3], to: bench.output)
                 let run = try await bench.run(["get"], rules: rules, name: "small")
                 guard run.status == 0 else { return run.errors }
-                #expect(try Files.matches(bench.output, Self.small.content.bytes(in: Self.small.content.all)))
+                #expect(try Files.matches(bench.output, Self.small.bytes))
                 #expect(try Files.names(in: bench.folder["out"]) == ["file"])
                 #expect(try Files.names(in: bench.folder["store/blobs"]).isEmpty)
                 return ""
@@ -305,7 +305,7 @@ struct StoreFaultTests {
                     let delivered = try await bench.run(
                         ["get"], rules: "copy_file_range,pwrite@.resumectl:error=EIO")
                     #expect(delivered.status == 0, "\(delivered.errors)")
-                    #expect(try Files.matches(bench.output, Self.file.content.bytes(in: Self.file.content.all)))
+                    #expect(try Files.matches(bench.output, Self.file.bytes))
                     try await bench.expectRecovery(of: Self.file)
                 }
             }
