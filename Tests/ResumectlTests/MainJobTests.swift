@@ -7,6 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct MainJobTests {
     @Temporary private var folder
+    private let servers = Servers()
 
     @Test(
         "nginx, 200 MiB, SIGKILL at twenty random offsets: right, and each run requests only missing bytes",
@@ -56,60 +57,56 @@ struct MainJobTests {
         let program = Resumectl(folder: folder)
         let file = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
         // The file never ends: a process that loses the signal does not end either.
-        try await OriginServer.withServer(handler: { .file(file, for: $0, cutAfter: 300_000, stall: true) }) {
-            server in
-            for delay in 2..<22 {
-                let urls = (1...(delay.isMultiple(of: 2) ? 1 : 3)).map { "\(server.baseURL)/file\($0)" }
-                let process = try program.start(
-                    ["get"] + urls + ["-P", folder["out"], "--stall-timeout", "86400"],
-                    output: folder["messages\(delay)"])
-                try await Task.sleep(for: .milliseconds(delay))
-                process.send(signal)
-                let ending = await process.wait()
-                // By the signal itself if the program has not yet blocked it.
-                guard ending != .killed(signal) else { continue }
-                #expect(ending == .exited(signal == SIGINT ? 130 : 75), "\(ending) after \(delay) ms")
-                // Nothing of this is ever done, whether it has begun or not.
-                let messages = String(decoding: try Files.bytes(folder["messages\(delay)"]), as: UTF8.self)
-                #expect(messages.contains("interrupted"), "\(messages) after \(delay) ms")
-                let isCounted = messages.contains("resumectl: 3 of 3 downloads did not complete")
-                #expect(isCounted == (urls.count == 3), "\(messages) after \(delay) ms")
-                #expect(((try? Files.names(in: folder["out"])) ?? []).isEmpty)
-            }
+        let server = try await servers.serve { .file(file, for: $0, cutAfter: 300_000, stall: true) }
+        for delay in 2..<22 {
+            let urls = (1...(delay.isMultiple(of: 2) ? 1 : 3)).map { "\(server.baseURL)/file\($0)" }
+            let process = try program.start(
+                ["get"] + urls + ["-P", folder["out"], "--stall-timeout", "86400"],
+                output: folder["messages\(delay)"])
+            try await Task.sleep(for: .milliseconds(delay))
+            process.send(signal)
+            let ending = await process.wait()
+            // By the signal itself if the program has not yet blocked it.
+            guard ending != .killed(signal) else { continue }
+            #expect(ending == .exited(signal == SIGINT ? 130 : 75), "\(ending) after \(delay) ms")
+            // Nothing of this is ever done, whether it has begun or not.
+            let messages = String(decoding: try Files.bytes(folder["messages\(delay)"]), as: UTF8.self)
+            #expect(messages.contains("interrupted"), "\(messages) after \(delay) ms")
+            let isCounted = messages.contains("resumectl: 3 of 3 downloads did not complete")
+            #expect(isCounted == (urls.count == 3), "\(messages) after \(delay) ms")
+            #expect(((try? Files.names(in: folder["out"])) ?? []).isEmpty)
         }
     }
 
     @Test("Data that cannot be written to standard output is an error; a reader that closes early is not")
     func fullOutput() async throws {
         let file = Resource(Content(length: 100_000, seed: 1), etag: "\"v1\"")
-        try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
-            let get =
-                "no_proxy=127.0.0.1 \(Resumectl.path) get --json --retries 0 --store \(folder["store"]) \(server.baseURL)/file --output"
-            let full = try await Shell.outcome("sh", ["-c", "\(get) \(folder["one"]) > /dev/full"])
-            #expect(full.status == 74 && full.errors.contains("standard output"), "\(full.errors)")
-            #expect(Files.exists(folder["one"]))
-            let closed = try await Shell.outcome(
-                "sh", ["-c", "(\(get) \(folder["two"]); echo $? > \(folder["status"])) | true"])
-            #expect(closed.status == 0)
-            #expect(try Files.bytes(folder["status"]) == Array("0\n".utf8))
-        }
+        let server = try await servers.serve { .file(file, for: $0) }
+        let get =
+            "no_proxy=127.0.0.1 \(Resumectl.path) get --json --retries 0 --store \(folder["store"]) \(server.baseURL)/file --output"
+        let full = try await Shell.outcome("sh", ["-c", "\(get) \(folder["one"]) > /dev/full"])
+        #expect(full.status == 74 && full.errors.contains("standard output"), "\(full.errors)")
+        #expect(Files.exists(folder["one"]))
+        let closed = try await Shell.outcome(
+            "sh", ["-c", "(\(get) \(folder["two"]); echo $? > \(folder["status"])) | true"])
+        #expect(closed.status == 0)
+        #expect(try Files.bytes(folder["status"]) == Array("0\n".utf8))
     }
 
     @Test("Closed standard streams stay closed, and no file of the store gets their numbers")
     func closedStreams() async throws {
         let file = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
-        try await OriginServer.withServer(handler: { .file(file, for: $0, cutAfter: 2_000_000) }) { server in
-            let options = "--store \(folder["store"]) --retries 0"
-            let get = "no_proxy=127.0.0.1 \(Resumectl.path) get \(options) \(server.baseURL)"
-            let output = try await Shell.outcome("sh", ["-c", "\(get)/a -o - >&-"])
-            #expect(output.status == 74 && output.errors.contains("Bad file descriptor"), "\(output.errors)")
-            let closed = try await Shell.outcome("sh", ["-c", "\(get)/b -o \(folder["b"]) -v <&- >&- 2>&-"])
-            #expect(closed.status == 75)
-            let list = try await Shell.outcome("sh", ["-c", "\(Resumectl.path) get -i - <&-"])
-            #expect(list.status == 66 && list.errors.contains("Bad file descriptor"), "\(list.errors)")
-            let verify = try await Shell.outcome(Resumectl.path, ["verify", "--store", folder["store"]])
-            #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
-        }
+        let server = try await servers.serve { .file(file, for: $0, cutAfter: 2_000_000) }
+        let options = "--store \(folder["store"]) --retries 0"
+        let get = "no_proxy=127.0.0.1 \(Resumectl.path) get \(options) \(server.baseURL)"
+        let output = try await Shell.outcome("sh", ["-c", "\(get)/a -o - >&-"])
+        #expect(output.status == 74 && output.errors.contains("Bad file descriptor"), "\(output.errors)")
+        let closed = try await Shell.outcome("sh", ["-c", "\(get)/b -o \(folder["b"]) -v <&- >&- 2>&-"])
+        #expect(closed.status == 75)
+        let list = try await Shell.outcome("sh", ["-c", "\(Resumectl.path) get -i - <&-"])
+        #expect(list.status == 66 && list.errors.contains("Bad file descriptor"), "\(list.errors)")
+        let verify = try await Shell.outcome(Resumectl.path, ["verify", "--store", folder["store"]])
+        #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
     }
 
     @Test("--max-time and SIGINT end a get whose output nobody reads", arguments: [[], ["--keep"], ["--hold"]])
@@ -150,25 +147,22 @@ struct MainJobTests {
         let program = Resumectl(folder: folder)
         let old = Content(length: 3_000_000, seed: 1)
         let new = Content(length: 3_000_000, seed: 2)
-        try await OriginServer.withServer(
-            handler: { .file(Resource(old, etag: "\"v1\""), for: $0, cutAfter: 1_500_000) },
-            { server in
-                let url = "\(server.baseURL)/file"
-                let first = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
-                #expect(first.status == 75, "\(first.errors)")
-                var changed = Resource(new, etag: "\"v2\"")
-                changed.ignoresIfRange = true
-                let liar = changed
-                server.setHandler { .file(liar, for: $0, cutAfter: 2_000_000) }
-                #expect(try await program.run("get", url, "--output", folder["out"], "--retries", "0").status == 75)
-                for command in ["show", "log"] {
-                    let told = try await program.run(command, url).output
-                    #expect(told.contains("its ETag was \"v1\" and is now \"v2\""), "\(told)")
-                }
-                server.setHandler { .file(liar, for: $0) }
-                let third = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
-                #expect(third.status == 0, "\(third.errors)")
-            })
+        let server = try await servers.serve { .file(Resource(old, etag: "\"v1\""), for: $0, cutAfter: 1_500_000) }
+        let url = "\(server.baseURL)/file"
+        let first = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
+        #expect(first.status == 75, "\(first.errors)")
+        var changed = Resource(new, etag: "\"v2\"")
+        changed.ignoresIfRange = true
+        let liar = changed
+        server.setHandler { .file(liar, for: $0, cutAfter: 2_000_000) }
+        #expect(try await program.run("get", url, "--output", folder["out"], "--retries", "0").status == 75)
+        for command in ["show", "log"] {
+            let told = try await program.run(command, url).output
+            #expect(told.contains("its ETag was \"v1\" and is now \"v2\""), "\(told)")
+        }
+        server.setHandler { .file(liar, for: $0) }
+        let third = try await program.run("get", url, "--output", folder["out"], "--retries", "0")
+        #expect(third.status == 0, "\(third.errors)")
         let bytes = try Files.bytes(folder["out"])
         #expect(bytes.count == 3_000_000 && new.matches(bytes))
     }
@@ -177,19 +171,17 @@ struct MainJobTests {
     func doubledSignal() async throws {
         let program = Resumectl(folder: folder)
         let resource = Resource(Content(length: 50_000_000, seed: 1), etag: "\"v1\"")
-        try await OriginServer.withServer(handler: { .file(resource, for: $0, cutAfter: 2_000_000, stall: true) }) {
-            server async throws in
-            let process = try program.start(
-                ["get", "\(server.baseURL)/file", "-o", folder["out"], "--stall-timeout", "600"],
-                output: folder["messages"])
-            try await wait(for: "all that is sent to be held", while: process) {
-                try await program.received() == 2_000_000
-            }
-            process.send(SIGINT)
-            process.send(SIGINT)
-            await process.wait()
-            #expect(process.result == .exited(130))
+        let server = try await servers.serve { .file(resource, for: $0, cutAfter: 2_000_000, stall: true) }
+        let process = try program.start(
+            ["get", "\(server.baseURL)/file", "-o", folder["out"], "--stall-timeout", "600"],
+            output: folder["messages"])
+        try await wait(for: "all that is sent to be held", while: process) {
+            try await program.received() == 2_000_000
         }
+        process.send(SIGINT)
+        process.send(SIGINT)
+        await process.wait()
+        #expect(process.result == .exited(130))
         let messages = String(decoding: try Files.bytes(folder["messages"]), as: UTF8.self)
         #expect(messages.hasSuffix("interrupted; the partial data is kept. Run the command again to resume.\n"))
         #expect(try await program.run("log", "-n1").output.contains("  interrupted  "))
@@ -200,18 +192,15 @@ struct MainJobTests {
         let program = Resumectl(folder: folder)
         let resource = Resource(Content(length: 50_000_000, seed: 1), etag: "\"v1\"")
         let held = 2_000_000
-        try await OriginServer.withServer(
-            handler: { .file(resource, for: $0, cutAfter: Int64(held), stall: true) },
-            { server in
-                let process = try program.start(
-                    "get", "\(server.baseURL)/file", "--output", folder["out"], "--stall-timeout", "600")
-                try await wait(for: "all that is sent to be held", while: process) {
-                    try await program.received() == held
-                }
-                process.send(signal)
-                await process.wait()
-                #expect(process.result == .exited(signal == SIGINT ? 130 : 75))
-            })
+        let server = try await servers.serve { .file(resource, for: $0, cutAfter: Int64(held), stall: true) }
+        let process = try program.start(
+            "get", "\(server.baseURL)/file", "--output", folder["out"], "--stall-timeout", "600")
+        try await wait(for: "all that is sent to be held", while: process) {
+            try await program.received() == held
+        }
+        process.send(signal)
+        await process.wait()
+        #expect(process.result == .exited(signal == SIGINT ? 130 : 75))
         let entry = try await program.entry()
         #expect(entry?["receivedBytes"] as? Int == held)
         #expect(entry?["inUse"] as? Bool == false)
@@ -226,16 +215,13 @@ struct MainJobTests {
             + "echo $$ > \(folder["number"])\nexec sleep 600\n"
         try Files.write(Array(script.utf8), to: folder["renew"])
         try await Shell.run("chmod", "700", folder["renew"])
-        try await OriginServer.withServer(
-            handler: { _ in .status("403 Forbidden") },
-            { server in
-                let process = try program.start(
-                    "get", "\(server.baseURL)/file", "--output", folder["out"], "--renew-command", folder["renew"])
-                try await wait(for: "the program", while: process) { Files.exists(folder["number"]) }
-                process.send(SIGINT)
-                await process.wait()
-                #expect(process.result == .exited(130))
-            })
+        let server = try await servers.serve { _ in .status("403 Forbidden") }
+        let process = try program.start(
+            "get", "\(server.baseURL)/file", "--output", folder["out"], "--renew-command", folder["renew"])
+        try await wait(for: "the program", while: process) { Files.exists(folder["number"]) }
+        process.send(SIGINT)
+        await process.wait()
+        #expect(process.result == .exited(130))
         let masks = String(decoding: try Files.bytes(folder["masks"]), as: UTF8.self).split(separator: "\n")
         let held = masks.compactMap { $0.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } }
         let own = [SIGINT, SIGTERM, SIGPIPE].reduce(UInt64(0)) { $0 | 1 << UInt64($1 - 1) }
