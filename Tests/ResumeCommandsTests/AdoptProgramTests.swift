@@ -136,7 +136,7 @@ struct AdoptProgramTests {
         "J5: files of browsers, huggingface_hub and git-lfs, made to their formats",
         arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"], Proof.allCases)
     func made(name: String, proof: Proof) async throws {
-        let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
+        let digest = try #require(HTTPDigest(.sha256, of: Self.file.bytes))
         let file = proof.resource(Self.file.content, digest)
         let server = try await home.serve { .file(file, for: $0) }
         let isNamed = name.contains("HASH")

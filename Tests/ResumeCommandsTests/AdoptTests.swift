@@ -133,7 +133,7 @@ struct AdoptTests {
         let before = server.bodyBytesSent
         // What is not proved is not recorded.
         let digest = try #require(
-            HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all))?.hexadecimal)
+            HTTPDigest(.sha256, of: Self.file.bytes)?.hexadecimal)
         await home.run(get + ["--restart", "--from", home["f.bin"], "--sha256", digest]).expect(.success)
         #expect(server.bodyBytesSent - before < Self.length - Self.held + 700_000)
         #expect(Self.file.content.matches(try home.bytes("f.bin")))
@@ -271,7 +271,7 @@ struct AdoptTests {
         #expect(again.status == .tryAgain && server.requests.count > count + 3, "samples were compared")
         let compared = server.requests.count
         server.setHandler { .file(Self.file, for: $0) }
-        let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
+        let digest = try #require(HTTPDigest(.sha256, of: Self.file.bytes))
         let got = await home.run(
             "get", "--key", "mine", server.url("/b"), "-o", home["f.bin"], "--sha256", digest.hexadecimal, "--json")
         #expect(got.status == .success, "\(got.errors)")

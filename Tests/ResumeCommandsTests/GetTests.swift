@@ -94,24 +94,12 @@ struct GetTests {
         await home.run(get).expect(.tryAgain)
         let second = await home.run(get + ["--restart", "--json"]).expect(.success)
         #expect(server.requests.last?.field("Range") == nil)
-        let finished = try #require(try second.json.last)
-        #expect(finished["reusedBytes"]?.integer == 0)
+        let first = try #require(try second.json.first)
+        #expect(first["event"]?.string == "restarted" && first["reason"]?.string == "restart-requested")
+        #expect(try second.json.last?["reusedBytes"]?.integer == 0)
         #expect(Sample.content.matches(try home.bytes("out.bin")))
         let log = try await home.run("log", "--json").json
         #expect(log.contains { $0["reason"]?.string == "restart-requested" && $0["bytes"]?.integer == Sample.cut })
-    }
-
-    /// With `--restart`, too, the events say that it began anew and why.
-    @Test func restartIsTold() async throws {
-        let server = try await home.serve(Sample.cutOnce)
-        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-        await home.run(get).expect(.tryAgain)
-        let second = await home.run(get + ["--restart", "--json"]).expect(.success)
-        do {
-            let first = try #require(try second.json.first)
-            #expect(first["event"]?.string == "restarted")
-            #expect(first["reason"]?.string == "restart-requested")
-        }
     }
 
     @Test func anExistingFileIsReplacedOnlyByTheWhole() async throws {

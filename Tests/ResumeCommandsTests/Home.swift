@@ -11,7 +11,7 @@ final class Home: Sendable {
     let path: String
     private let printed = Mutex("")
     private let live = Mutex("")
-    private let servers = Mutex<[OriginServer]>([])
+    private let servers = Servers()
 
     init() {
         // As the program does.
@@ -25,7 +25,6 @@ final class Home: Sendable {
     }
 
     deinit {
-        for server in servers.withLock({ $0 }) { Task { try? await server.stop() } }
         // What cannot be removed is left to the system's own cleaning.
         try? FileManager.default.removeItem(atPath: path)
     }
@@ -34,9 +33,7 @@ final class Home: Sendable {
     ///
     /// Its handlers must not capture this value, which would keep both.
     func serve(_ handler: @escaping @Sendable (OriginRequest) -> Response) async throws -> OriginServer {
-        let server = try await OriginServer.start(handler: handler)
-        servers.withLock { $0.append(server) }
-        return server
+        try await servers.serve(handler)
     }
 
     /// The store's folder, which commands make where they may.

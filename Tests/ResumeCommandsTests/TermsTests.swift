@@ -124,7 +124,7 @@ struct TermsTests {
         var plain = Self.file
         plain.etag = nil
         let old = plain
-        var bytes = old.content.bytes(in: old.content.all)
+        var bytes = old.bytes
         for index in Array(0..<65_536) + Array(bytes.count - 65_536..<bytes.count) { bytes[index] ^= 0xFF }
         let new = Resource(Content(bytes))
         let server = try await home.serve { .file(old, for: $0, cutAfter: Self.cut) }
