@@ -115,8 +115,3 @@ struct Origin {
         try await store.events().map(\.reason.code.rawValue)
     }
 }
-
-extension Resource {
-    /// All bytes.
-    var bytes: [UInt8] { content.bytes(in: content.all) }
-}
