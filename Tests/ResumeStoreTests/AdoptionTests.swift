@@ -188,7 +188,7 @@ struct AdoptionTests {
             var bytes = try Files.bytes(database)
             bytes.replaceSubrange(0..<4096, with: [UInt8](repeating: 0xA5, count: 4096))
             try Files.write(bytes, to: database)
-            _ = try await DownloadStore.rebuild(at: folder["store"])
+            _ = try await folder.rebuild()
             let again = try await DownloadStore.open(at: folder["store"])
             let entry = try #require(try await again.entries().first)
             #expect(entry.agreedSamples == 0 && entry.receivedBytes == 1_000_000 - Self.tail)

@@ -137,7 +137,7 @@ struct DiagnosticsTests {
             #expect(error?.message.contains("the-key-b") == true)
             #expect(try await damaged.verify().contains { $0.kind == .database })
             await damaged.close()
-            let report = try await DownloadStore.rebuild(at: folder["store"])
+            let report = try await folder.rebuild()
             #expect(report.saved == ["the-key-a"] && report.savedBytes == 200_000)
             #expect(try await DownloadStore.open(at: folder["store"]).verify().isEmpty)
         }

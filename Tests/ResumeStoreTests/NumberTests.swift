@@ -64,7 +64,7 @@ struct NumberTests {
                 UPDATE block SET download = \(Int64.max);
                 UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)';
                 """)
-            let report = try await DownloadStore.rebuild(at: folder["store"])
+            let report = try await folder.rebuild()
             #expect(!report.wasWhole && report.savedBytes == 200_000)
             #expect(try folder.integer("SELECT max(seq) FROM sqlite_sequence") < 10)
             let again = try await DownloadStore.open(at: folder["store"])
@@ -95,7 +95,7 @@ struct NumberTests {
             for name in ["a", "b"] { try await CollectorTests.put(name, 100_000, into: store) }
             await store.close()
             try folder.sql("\(change); UPDATE store SET received = 1 << 50")
-            if remover == .rebuild { #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole) }
+            if remover == .rebuild { #expect(try await !folder.rebuild().wasWhole) }
             let again = try await DownloadStore.open(at: folder["store"])
             switch remover {
             case .verify: #expect(try await again.verify(repairing: true).contains { $0.kind == .rows })

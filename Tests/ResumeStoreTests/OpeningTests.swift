@@ -150,7 +150,7 @@ struct OpeningTests {
         try folder.sql("\(Self.queuedRows) PRAGMA user_version = \(version)")
         await #expect(throws: StoreError.self) { try await DownloadStore.open(at: folder["store"]) }
         #expect(try folder.integer("SELECT count(*) FROM queued WHERE list = 0") == 2)
-        #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
+        #expect(try await !folder.rebuild().wasWhole)
         let rebuilt = try await DownloadStore.open(at: folder["store"])
         #expect(try await rebuilt.entries().count == 1)
         await rebuilt.close()
@@ -202,7 +202,7 @@ struct OpeningTests {
     @Test("A damaged database of an earlier release keeps its queue in a rebuild", arguments: [4, 5] as [Int64])
     func queuedAndDamaged(version: Int64) async throws {
         try await Self.makeStore(in: folder, at: version, Self.queuedRows + "DROP TABLE event;")
-        #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
+        #expect(try await !folder.rebuild().wasWhole)
         let store = try await DownloadStore.open(at: folder["store"])
         let queue = try await store.jobTable(named: "queue", isShared: false)
         #expect(try await queue.queued().map(\.destination) == ["/a", "/b"])

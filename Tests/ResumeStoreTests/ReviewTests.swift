@@ -121,7 +121,7 @@ struct ReviewTests {
             await store.close()
             let other = try Connection.open(path: folder["store/store.sqlite"])
             try other.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-            await #expect(throws: StoreError(.busy, "")) { _ = try await DownloadStore.rebuild(at: folder["store"]) }
+            await #expect(throws: StoreError(.busy, "")) { _ = try await folder.rebuild() }
             try other.execute("ROLLBACK")
             #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
         }
@@ -151,7 +151,7 @@ struct ReviewTests {
                 \(rows);
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)
-            let report = try await DownloadStore.rebuild(at: folder["store"])
+            let report = try await folder.rebuild()
             #expect(report.saved == [TransferTests.url] && report.savedBytes == 3_000_000)
             let again = try await DownloadStore.open(at: folder["store"])
             #expect(try await again.entries().map(\.receivedBytes) == [3_000_000])
@@ -183,7 +183,7 @@ struct ReviewTests {
                     _ = try await DownloadStore.open(at: folder["store"], creating: creates)
                 }
             }
-            #expect(try await DownloadStore.rebuild(at: folder["store"]).asideBlobs == 1)
+            #expect(try await folder.rebuild().asideBlobs == 1)
             await (try DownloadStore.open(at: folder["store"])).close()
         }
     }

@@ -1,4 +1,6 @@
+import ResumeMaintenance
 import ResumeSQLite
+import ResumeStore
 import TestSupport
 import Testing
 
@@ -11,5 +13,10 @@ extension TemporaryFolder {
     /// The number that a query of that database returns.
     func integer(_ query: String) throws -> Int64 {
         try #require(try Connection.open(path: self["store/store.sqlite"]).integer(query))
+    }
+
+    /// Rebuilds the database of that store.
+    func rebuild() async throws -> DownloadStore.RebuildReport {
+        try await DownloadStore.rebuild(at: self["store"])
     }
 }
