@@ -123,8 +123,7 @@ struct ConditionTests {
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(mixed))
         try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
             origin.server.setHandler { .file(mixed, for: $0) }
-            let failure = await origin.failure { $0.digest = digest }
-            #expect(failure?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = digest }
             // The next attempt begins a new blob.
             try await origin.get(mixed, reusing: 0) { $0.digest = digest }
             #expect(try await origin.reasons().contains("digest-mismatch"))

@@ -57,9 +57,7 @@ struct DigestTests {
     @Test("K02, K07: a wrong Repr-Digest is never delivered: one restart, then an error that names its source")
     func announcedWrong() async throws {
         try await Origin.with(Self.announcing(Self.wrong)) { origin async throws in
-            let error = await origin.failure()
-            #expect(error?.code == .digestMismatch)
-            #expect(error?.reason.code.rawValue == "announced-digest-mismatch")
+            let error = await origin.fails(.digestMismatch, because: "announced-digest-mismatch")
             #expect(error?.reason.text.hasSuffix("the received file is kept in the store") == true)
             #expect(origin.server.requests.count == 2)
             #expect(try await origin.store.entries().map(\.receivedBytes) == [100_000])
@@ -116,8 +114,7 @@ struct DigestTests {
         let right = HTTPDigest(.sha256, bytes: Sample.sha256(left))
         try await Origin.with({ request in .file(request.number == 1 ? first : later, for: request) }) { origin in
             for _ in 0..<2 {
-                let error = await origin.failure { $0.digest = typed }
-                #expect(error?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = typed }
                 if isPinned { #expect(try await origin.store.setPinned(true, for: DownloadURL(origin.url))) }
             }
             let count = origin.server.requests.count
@@ -177,7 +174,7 @@ struct DigestTests {
             let configure: (inout DownloadRequest) -> Void = { request in
                 request.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
             }
-            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            await origin.fails(.digestMismatch, configure)
             #expect(origin.server.requests.count == 1, "nothing of it was put together here")
             #expect(try await origin.reasons().contains("digest-mismatch"))
             try await origin.get(.old, configure)
@@ -195,7 +192,7 @@ struct DigestTests {
             let configure: (inout DownloadRequest) -> Void = {
                 $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
             }
-            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            await origin.fails(.digestMismatch, configure)
             #expect(origin.server.requests.count == 2)
             #expect(try await origin.get(configure).reusedBytes == 0 && origin.server.requests.count == 3)
             #expect(try origin.hasDelivered(.old))
@@ -211,13 +208,12 @@ struct DigestTests {
         )
         for held: Int64? in [nil, 60_000] {
             try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 1 ? held : nil) }) { origin in
-                let error = await origin.failure { $0.digest = wrong }
-                #expect(error?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = wrong }
                 let count = origin.server.requests.count
                 #expect(count == (held == nil ? 1 : 2))
                 // The server is asked once whether it has these bytes.
                 let other = HTTPDigest(.sha512, bytes: Sample.sha512(.old).reversed())
-                #expect(await origin.failure { $0.digest = other }?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = other }
                 #expect(origin.server.requests.count == count + 1)
                 let result = try await origin.get(.old) { $0.digest = right }
                 #expect(result.fetchedBytes == 0 && origin.server.requests.count == count + 1)
@@ -229,9 +225,7 @@ struct DigestTests {
     func changedMeanwhile() async throws {
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
         try await Origin.with({ .file(.old, for: $0) }) { origin in
-            #expect(
-                await origin.failure { $0.digest = HTTPDigest(.sha512, bytes: Sample.sha512(.new)) }?.code
-                    == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = HTTPDigest(.sha512, bytes: Sample.sha512(.new)) }
             origin.server.setHandler { .file(.new, for: $0) }
             try await origin.get(.new) { $0.digest = digest }
             #expect(origin.server.requests.count == 2)
@@ -244,7 +238,7 @@ struct DigestTests {
         let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
         try await Origin.with({ .file(mixed, for: $0) }) { origin in
             let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
-            #expect(await origin.failure { $0.digest = digest }?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = digest }
             origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
             try await origin.get(.old) {
                 $0.digest = digest
@@ -258,7 +252,7 @@ struct DigestTests {
         let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
         try await Origin.with({ .file(.old, for: $0) }) { origin async throws in
             for count in 1...3 {
-                #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = wrong }
                 #expect(origin.server.requests.count == count)
                 #expect(try await origin.store.entries().map(\.receivedBytes) == [Int64(Resource.old.bytes.count)])
                 #expect(try Files.names(in: origin.folder["store/blobs"]).count == 1)
@@ -276,14 +270,13 @@ struct DigestTests {
         try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 2 ? 60_000 : nil) }) {
             origin async throws in
             let length = Int64(Resource.old.bytes.count)
-            #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
-            let interrupted = await origin.failure {
+            await origin.fails(.digestMismatch) { $0.digest = wrong }
+            await origin.fails(.unreachable) {
                 $0.digest = wrong
                 $0.retryPolicy.retries = 0
             }
-            #expect(interrupted?.code == .unreachable)
             #expect(try await origin.store.entries().map(\.receivedBytes).sorted() == [60_000, length])
-            #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = wrong }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [length])
             let count = origin.server.requests.count
             #expect(try await origin.get().fetchedBytes <= 4096)

@@ -257,11 +257,10 @@ struct IdentityTests {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             for fields in [HTTPFields(), [.accept: "b"]] {
                 try await Self.leave(300_000, as: [:], origin)
-                let failure = await origin.failure {
+                await origin.fails(.tooLarge) {
                     $0.headerFields = fields
                     $0.maximumLength = 299_999
                 }
-                #expect(failure?.code == .tooLarge)
                 #expect(try await origin.store.entries().map(\.receivedBytes) == [300_000])
             }
             _ = try await origin.get { $0.maximumLength = 300_000 }
@@ -272,8 +271,7 @@ struct IdentityTests {
     func permits() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             try await Self.leave(300_000, as: [:], origin)
-            let failure = await origin.failure { $0.permits = { _ in false } }
-            #expect(failure?.code == .refused)
+            await origin.fails(.refused) { $0.permits = { _ in false } }
             #expect(origin.server.requests.isEmpty)
             try await Self.leave(300_000, as: [:], origin)
             let transport = CurlTransport.Configuration(
@@ -381,7 +379,7 @@ struct IdentityTests {
                 $0.digest = HTTPDigest(.sha256, of: Self.other.bytes)
             }
             // Kept because the digest is wrong: complete, and owned by the last caller.
-            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            await origin.fails(.digestMismatch, configure)
             let count = origin.server.requests.count
             #expect(await origin.failure { $0.headerFields = Self.fields("old") }?.status == 401)
             #expect(origin.server.requests.count == count + 1)

@@ -52,8 +52,7 @@ struct InvalidRangeAnswerTests {
     func always() async throws {
         try await Origin.afterCut { origin async throws in
             origin.server.setHandler { _ in Self.garbage }
-            let error = await origin.failure { $0.retryPolicy.retries = 2 }
-            #expect(error?.code == .unreachable)
+            await origin.fails(.unreachable) { $0.retryPolicy.retries = 2 }
             // The range, and then the whole file as often as it may be tried.
             #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false, false, false])
             #expect(try await origin.store.totals().receivedBytes == 60_000)

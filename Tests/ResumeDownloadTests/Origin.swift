@@ -105,6 +105,18 @@ struct Origin {
         return nil
     }
 
+    /// Downloads the file, which must fail with a code, and for a reason unless that is nil.
+    @discardableResult
+    func fails(
+        _ code: DownloadError.Code, because reason: String? = nil,
+        _ configure: (inout DownloadRequest) -> Void = { _ in }, at location: SourceLocation = #_sourceLocation
+    ) async -> DownloadError? {
+        let error = await failure(configure)
+        #expect(error?.code == code, "\(String(describing: error))", sourceLocation: location)
+        if let reason { #expect(error?.reason.code.rawValue == reason, sourceLocation: location) }
+        return error
+    }
+
     /// Whether the destination has the bytes of a resource, or of a part of it.
     func hasDelivered(_ resource: Resource, _ range: Range<Int64>? = nil) throws -> Bool {
         try Files.bytes(folder["out"]) == resource.content.bytes(in: range ?? 0..<resource.content.length)

@@ -163,7 +163,7 @@ struct RedirectTests {
     func refused(status: Int, location: String) async throws {
         try await Origin.afterCut { origin async throws in
             origin.server.setHandler { _ in Self.redirect(status, to: location) }
-            #expect(await origin.failure()?.code == .refused)
+            await origin.fails(.refused)
             #expect(origin.requests(after: 1).count <= 21)
             #expect(try await origin.store.totals().receivedBytes == 60_000)
         }
@@ -193,8 +193,7 @@ struct RedirectTests {
             }
             #expect(error?.reason.code.rawValue == "not-permitted")
             #expect(error?.reason.text.contains("169.254.169.254") == true)
-            let none = await origin.failure { $0.permits = { _ in false } }
-            #expect(none?.code == .refused)
+            await origin.fails(.refused) { $0.permits = { _ in false } }
             #expect(origin.server.requests.count == 1)
         }
     }

@@ -140,8 +140,7 @@ struct RefusalTests {
         }
         try await Origin.afterCut { origin in
             origin.server.setHandler { _ in .status("503 Service Unavailable") }
-            let error = await origin.failure { $0.retryPolicy.retries = 2 }
-            #expect(error?.code == .unreachable)
+            let error = await origin.fails(.unreachable) { $0.retryPolicy.retries = 2 }
             #expect(error?.status == 503)
             #expect(origin.requests(after: 1).count == 3)
         }
@@ -153,8 +152,7 @@ struct RefusalTests {
             origin.server.setHandler { request in
                 .file(request.number.isMultiple(of: 2) ? .new : .old, for: request, cutAfter: 20_000)
             }
-            let error = await origin.failure { $0.retryPolicy.retries = 20 }
-            #expect(error?.code == .unstable)
+            await origin.fails(.unstable) { $0.retryPolicy.retries = 20 }
             #expect(origin.requests(after: 1).count <= 12)
         }
     }

@@ -183,8 +183,7 @@ struct SmallDownloadTests {
                 #expect(result.digest == digest)
                 #expect(try await Self.rows(origin) == 0)
             } else {
-                let error = await origin.failure { $0.digest = digest }
-                #expect(error?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = digest }
                 #expect(try await origin.store.entries().map(\.receivedBytes) == [Resource.old.content.length])
             }
         }

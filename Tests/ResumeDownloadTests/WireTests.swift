@@ -138,8 +138,7 @@ struct WireTests {
             Response.file(.old, for: .whole, cutAfter: 60_000).settingField("ETag", to: nil)
         }
         try await Origin.with(handler) { origin in
-            let error = await origin.failure { $0.retryPolicy.retries = 20 }
-            #expect(error?.code == .unstable)
+            await origin.fails(.unstable) { $0.retryPolicy.retries = 20 }
             #expect(origin.server.requests.count <= 10)
         }
     }
@@ -155,7 +154,7 @@ struct WireTests {
                 : .status("416 Range Not Satisfiable", fields: fields)
         }
         try await Origin.with(handler) { origin async throws in
-            #expect(await origin.failure()?.code == .unreachable)
+            await origin.fails(.unreachable)
             #expect(try await origin.store.totals().receivedBytes == 60_000)
             origin.server.setHandler { .file(.old, for: $0) }
             try await origin.get(.old, reusing: 60_000)
