@@ -2,9 +2,7 @@
 package struct SweepReport: Sendable {
     /// The results of one workflow on one file system.
     package struct Line: Sendable {
-        /// The workflow.
         package var workflow: String
-        /// The file system.
         package var fileSystem: FileSystemKind
         /// Points at which the process died.
         package var deaths = 0
@@ -22,7 +20,6 @@ package struct SweepReport: Sendable {
         package var deathLoss: Int64 = 0
         /// The most bytes fetched again after a power loss.
         package var cutLoss: Int64 = 0
-        /// The violations.
         package var violations: [String] = []
 
         mutating func add(_ other: Line) {
@@ -51,9 +48,7 @@ package struct SweepReport: Sendable {
     /// A line for each workflow on each file system.
     package private(set) var lines: [Line] = []
 
-    /// The points of all lines.
     package var points: Int { lines.reduce(0) { $0 + $1.deaths + $1.cuts + $1.failures } }
-    /// The violations.
     package var violations: [String] { lines.flatMap(\.violations) }
 
     mutating func add(_ line: Line) {

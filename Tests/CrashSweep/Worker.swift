@@ -56,7 +56,6 @@ struct Worker: Sendable {
         HTTPDigest(.sha256, of: bytes)?.hexadecimal ?? ""
     }
 
-    /// The destination of a file.
     func path(of file: ServedFile) -> String { "\(destination)/\(file.name)" }
 
     /// The earlier contents of a destination, if any.

@@ -4,53 +4,23 @@ import TestSupport
 import Testing
 
 /// The real program on a disk without a free byte.
-@Suite(
-    .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"), .timeLimit(.minutes(5)))
 struct FullDiskTests {
+    @Temporary private var folder
+
     @Test("gc and purge work without a free byte", arguments: [["gc", "--max-size", "0"], ["purge", "--all"]])
     func removal(_ command: [String]) async throws {
-        try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["disk"])
-            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder["disk"])
-            do {
-                try await Self.fill(folder, command)
-            } catch {
-                // Even if a process still uses it.
-                try await Shell.run("umount", "--lazy", folder["disk"])
-                throw error
-            }
-            try await Shell.run("umount", folder["disk"])
-        }
+        try await folder.withDisk("-t tmpfs -o size=8m tmpfs") { try await Self.fill(folder, command) }
     }
 
     @Test("A file that does not fit the destination is refused before it is fetched, also when it is resumed")
     func destination() async throws {
-        try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["disk"])
-            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder["disk"])
-            do {
-                try await Self.refuse(folder)
-            } catch {
-                try await Shell.run("umount", "--lazy", folder["disk"])
-                throw error
-            }
-            try await Shell.run("umount", folder["disk"])
-        }
+        try await folder.withDisk("-t tmpfs -o size=2m tmpfs") { try await Self.refuse(folder) }
     }
 
     @Test("E6: a body without a length leaves room for the store; get collects what is stale, and refuses otherwise")
     func endless() async throws {
-        try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["disk"])
-            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder["disk"])
-            do {
-                try await Self.fillWithEndlessBody(folder)
-            } catch {
-                try await Shell.run("umount", "--lazy", folder["disk"])
-                throw error
-            }
-            try await Shell.run("umount", folder["disk"])
-        }
+        try await folder.withDisk("-t tmpfs -o size=12m tmpfs") { try await Self.fillWithEndlessBody(folder) }
     }
 
     private static func fillWithEndlessBody(_ folder: TemporaryFolder) async throws {

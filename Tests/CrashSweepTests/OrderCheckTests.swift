@@ -38,6 +38,10 @@ struct OrderCheckTests {
         try #require(calls.indices.dropFirst(start).first { calls[$0].name == name && condition(calls[$0]) })
     }
 
+    private static func without(_ calls: [FileCall], _ index: Int) -> [FileCall] {
+        Array(calls[..<index] + calls[(index + 1)...])
+    }
+
     private static func moved(_ calls: [FileCall], _ from: Int, behind to: Int) -> [FileCall] {
         var calls = calls
         let call = calls[from]
@@ -63,8 +67,7 @@ struct OrderCheckTests {
     func blobSync() async throws {
         let calls = try await Self.fresh.value
         let sync = try Self.index(calls, "fdatasync", Self.isBlob)
-        var altered = calls
-        altered.remove(at: sync)
+        let altered = Self.without(calls, sync)
         Self.expect("whose bytes were not synced", altered)
         Self.expect("synced before the blob's bytes are", altered)
         let commit = try Self.index(calls, from: sync, "fdatasync", Self.isLog)
@@ -102,9 +105,7 @@ struct OrderCheckTests {
     func blobFolder() async throws {
         let calls = try await Self.fresh.value
         let sync = try Self.index(calls, "fsync") { $0.path.dropLast(3).hasSuffix("/blobs") }
-        var altered = calls
-        altered.remove(at: sync)
-        Self.expect("before its folder is synced", altered)
+        Self.expect("before its folder is synced", Self.without(calls, sync))
         let commit = try Self.index(calls, from: sync, "pwrite", Self.isLog)
         Self.expect("follows a new blob before its folder", Self.moved(calls, sync, behind: commit))
     }
@@ -113,9 +114,7 @@ struct OrderCheckTests {
     func nameOfBlobFolder() async throws {
         let calls = try await Self.fresh.value
         let sync = try Self.index(calls, "fsync") { $0.path.hasSuffix("/blobs") }
-        var altered = calls
-        altered.remove(at: sync)
-        Self.expect("before the name of its folder", altered)
+        Self.expect("before the name of its folder", Self.without(calls, sync))
     }
 
     @Test("A blob has bytes before a row names it")
@@ -131,9 +130,7 @@ struct OrderCheckTests {
         let calls = try await Self.fresh.value
         let rename = try Self.index(calls, "rename") { _ in true }
         let sync = try Self.index(calls, from: rename, "fsync") { _ in true }
-        var altered = calls
-        altered.remove(at: sync)
-        Self.expect("before the destination's folder is synced", altered)
+        Self.expect("before the destination's folder is synced", Self.without(calls, sync))
         let commit = try Self.index(calls, from: sync, "pwrite", Self.isLog)
         Self.expect("before the destination's folder is synced", Self.moved(calls, sync, behind: commit))
     }
@@ -180,9 +177,7 @@ struct OrderCheckTests {
         let isStaging: (FileCall) -> Bool = { $0.path.hasSuffix(".resumectl") }
         let sync = try Self.index(calls, "fsync", isStaging)
         let rename = try Self.index(calls, "rename") { _ in true }
-        var altered = calls
-        altered.remove(at: sync)
-        Self.expect("renamed before it was synced", altered)
+        Self.expect("renamed before it was synced", Self.without(calls, sync))
         Self.expect("renamed before it was synced", Self.moved(calls, sync, behind: rename))
     }
 }

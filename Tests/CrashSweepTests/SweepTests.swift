@@ -59,8 +59,7 @@ struct SweepTests {
     @Test("Unknown options are refused")
     func arguments() async throws {
         for arguments in [["--workflow", "none"], ["--point", "0"], ["--file-system", "fat"], ["--fail", "pwrite"]] {
-            let outcome = try await Shell.outcome(Self.program, arguments)
-            #expect(outcome.status == 64, "\(arguments)")
+            #expect(try await Shell.outcome(Self.program, arguments).status == 64, "\(arguments)")
         }
     }
 
@@ -87,8 +86,7 @@ struct SweepTests {
                 devices = try await Self.devices(in: folder)
             }
             #expect(devices.isEmpty)
-            let mounts = try await Shell.run("cat", "/proc/self/mounts")
-            #expect(!mounts.contains(folder.path))
+            #expect(try await !Shell.run("cat", "/proc/self/mounts").contains(folder.path))
         }
     }
 }

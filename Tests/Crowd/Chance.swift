@@ -11,7 +11,6 @@ final class Chance: Sendable {
 
     private func next() -> UInt64 { generator.withLock { $0.next() } }
 
-    /// A number in a range.
     func number(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }

@@ -24,7 +24,6 @@ package struct CrowdReport: Sendable {
     package var integrity: [String: String] = [:]
     /// How often each command ended in each way.
     package var endings: [String: Int] = [:]
-    /// The violations.
     package var violations: [String] = []
 
     /// Whether there were no violations.

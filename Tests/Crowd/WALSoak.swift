@@ -8,7 +8,6 @@ package struct WALSoak: Sendable {
     package struct Outcome: Sendable {
         /// The number of committed rows, as recorded by the processes.
         package var committed = 0
-        /// The number of checkpoints.
         package var checkpoints = 0
         /// The damage found; nil if the database is intact and holds every row.
         package var damage: String?

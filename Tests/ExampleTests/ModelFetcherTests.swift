@@ -43,8 +43,7 @@ struct ModelFetcherTests {
                     try text(folder["told"]).contains("large: 60 %") && Self.hasSmallOnes(folder)
                 }
                 process.send(SIGKILL)
-                let ending = await process.wait()
-                #expect(ending == .killed(SIGKILL))
+                #expect(await process.wait() == .killed(SIGKILL))
                 #expect(!Files.exists(folder["cache/large"]), "nothing appears before it is whole")
 
                 let second = try await Example.modelFetcher.run(arguments)
@@ -54,8 +53,7 @@ struct ModelFetcherTests {
                     second.output.contains("small: already present\n")
                         && second.output.contains("medium: already present\n"))
                 for name in Self.models.keys {
-                    let isRight = Self.content(name)?.matches(try Files.bytes(folder["cache/\(name)"]))
-                    #expect(isRight == true, "\(name)")
+                    #expect(Self.content(name)?.matches(try Files.bytes(folder["cache/\(name)"])) == true, "\(name)")
                 }
                 let asked = server.requests.map { "\($0.path) \($0.byteRange == nil ? "whole" : "rest")" }
                 #expect(asked.sorted() == ["/large rest", "/large whole", "/medium whole", "/small whole"])
@@ -89,8 +87,7 @@ struct ModelFetcherTests {
                 #expect(names == ["blobs", "large", "small"])
                 #expect(try Files.names(in: folder["cache/blobs"]).count == 2)
                 for name in ["large", "small"] {
-                    let isRight = Self.content(name)?.matches(try Files.bytes(folder["cache/\(name)"]))
-                    #expect(isRight == true, "\(name)")
+                    #expect(Self.content(name)?.matches(try Files.bytes(folder["cache/\(name)"])) == true, "\(name)")
                 }
             }
         }

@@ -8,7 +8,6 @@ package struct FileCall: Sendable, Equatable {
     ///
     /// A call is known to be later than another if it started after the other's end.
     package var end: Int
-    /// The thread.
     package var thread: Int
     /// Its name as in a rule.
     package var name: String

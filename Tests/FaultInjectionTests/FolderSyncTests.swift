@@ -35,7 +35,7 @@ struct FolderSyncTests {
                 let again = try await Shell.outcome(Resumectl.path, get, environment: environment)
                 #expect(again.status == 0, "\(again.errors)")
                 for number in 0..<6 {
-                    #expect(try Files.bytes(folder["out/\(number)"]) == file.content.bytes(in: file.content.all))
+                    #expect(try Files.bytes(folder["out/\(number)"]) == file.bytes)
                 }
             }
         }

@@ -11,7 +11,7 @@ struct RenameTests {
         try await Self.withServer { folder, get in
             let outcome = try await get("rename:error=EINVAL")
             #expect(outcome.status == 0, "\(outcome.errors)")
-            #expect(try Files.bytes(folder["out/called"]) == Self.file.content.bytes(in: Self.file.content.all))
+            #expect(try Files.bytes(folder["out/called"]) == Self.file.bytes)
             #expect(try Files.names(in: folder["out"]) == ["called"])
         }
     }
@@ -34,7 +34,7 @@ struct RenameTests {
             #expect(try Files.names(in: folder["out"]).isEmpty)
             let again = try await get("")
             #expect(again.status == 0, "\(again.errors)")
-            #expect(try Files.bytes(folder["out/called"]) == Self.file.content.bytes(in: Self.file.content.all))
+            #expect(try Files.bytes(folder["out/called"]) == Self.file.bytes)
         }
     }
 
@@ -61,7 +61,7 @@ struct RenameTests {
                 #expect(try Files.bytes(folder["out/mine"]) == [1])
                 let again = try await run(["resume"], "")
                 #expect(again.status == 0, "\(again.errors)")
-                #expect(try Files.bytes(folder["out/mine"]) == served.content.bytes(in: served.content.all))
+                #expect(try Files.bytes(folder["out/mine"]) == served.bytes)
             }
         }
     }

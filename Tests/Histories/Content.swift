@@ -4,7 +4,6 @@ internal import TestSupport
 
 /// A version of a file on the server of a history.
 package struct Version: Sendable {
-    /// The bytes.
     package let bytes: [UInt8]
     /// The entity tag with its quotes; nil for none.
     package var tag: String?
@@ -13,7 +12,6 @@ package struct Version: Sendable {
     /// The value of Content-Type.
     package var type = "application/zip"
 
-    /// The SHA-256 of the bytes.
     package var digest: HTTPDigest? { HTTPDigest(.sha256, of: bytes) }
 
     /// Whether these are its bytes, all of them.

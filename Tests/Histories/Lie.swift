@@ -35,7 +35,6 @@ enum Lie: String, Sendable, CaseIterable {
     case shortWithoutTag
     /// No validator.
     case withoutTag
-    /// The tag is weak.
     case weakTag
     /// No length, and chunks.
     case chunked

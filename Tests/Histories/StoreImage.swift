@@ -30,7 +30,6 @@ struct StoreImage {
         for (name, bytes) in files { try Files.write(bytes, to: "\(folder)/\(name)") }
     }
 
-    /// The files of a folder.
     static func files(in folder: String) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !name.hasPrefix(".") {

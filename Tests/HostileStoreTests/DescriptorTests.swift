@@ -7,6 +7,8 @@ import Testing
 /// Programs that a process starts during a download inherit none of its descriptors.
 @Suite(.timeLimit(.minutes(20)))
 struct DescriptorTests {
+    private let servers = Servers()
+
     @Test("During a download every file and event descriptor is close-on-exec")
     func closedOnExec() async throws {
         try await TemporaryFolder.with { folder in
@@ -40,15 +42,14 @@ struct DescriptorTests {
         "With fewer descriptors than a download needs, each command reports it; a soft limit is raised",
         arguments: [("-n 10", 74), ("-n 18", 74), ("-n 63", 74), ("-S -n 10", 0), ("-n 64", 0)])
     func limit(ulimit: String, status: Int32) async throws {
-        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
-            try await Victim.with { victim in
-                for command in [["list"], ["get", server.baseURL + "/a", "--key", "a", "-o", victim.folder["out"]]] {
-                    let outcome = try await Shell.outcome(
-                        "bash", ["-c", "ulimit \(ulimit) && exec \"$0\" \"$@\"", Resumectl.path] + command,
-                        environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
-                    #expect(outcome.status == status, "\(command): \(outcome.errors)")
-                    #expect(outcome.errors.contains("ulimit -n") == (status != 0), "\(outcome.errors)")
-                }
+        let server = try await servers.serve { .file(Victim.resource, for: $0) }
+        try await Victim.with { victim in
+            for command in [["list"], ["get", server.baseURL + "/a", "--key", "a", "-o", victim.folder["out"]]] {
+                let outcome = try await Shell.outcome(
+                    "bash", ["-c", "ulimit \(ulimit) && exec \"$0\" \"$@\"", Resumectl.path] + command,
+                    environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
+                #expect(outcome.status == status, "\(command): \(outcome.errors)")
+                #expect(outcome.errors.contains("ulimit -n") == (status != 0), "\(outcome.errors)")
             }
         }
     }
@@ -64,33 +65,31 @@ struct DescriptorTests {
         "The number of threads fits the descriptor limit; if it is too low for the downloads, get says so",
         arguments: [("-n 100", 64, 74), ("-n 400", 64, 74), ("-n 600", 64, 0), ("-n 128", 8, 0)])
     func threads(ulimit: String, downloads: Int, status: Int32) async throws {
-        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
-            try await TemporaryFolder.with { folder in
-                try await Shell.run("mkdir", folder["out"])
-                let list = try Self.list(64, from: server, in: folder)
-                let get = ["get", "-j", "\(downloads)", "-i", list, "-P", folder["out"], "--quiet"]
-                let outcome = try await Shell.outcome(
-                    "bash", ["-c", "ulimit \(ulimit) && exec \"$0\" \"$@\"", Resumectl.path] + get,
-                    environment: ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"])
-                #expect(outcome.status == status, "\(outcome.errors)")
-                #expect(outcome.errors.contains("--max-concurrent") == (status != 0), "\(outcome.errors)")
-                #expect(try Files.names(in: folder["out"]).count == (status == 0 ? 64 : 0))
-            }
+        let server = try await servers.serve { .file(Victim.resource, for: $0) }
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["out"])
+            let list = try Self.list(64, from: server, in: folder)
+            let get = ["get", "-j", "\(downloads)", "-i", list, "-P", folder["out"], "--quiet"]
+            let outcome = try await Shell.outcome(
+                "bash", ["-c", "ulimit \(ulimit) && exec \"$0\" \"$@\"", Resumectl.path] + get,
+                environment: ["RESUMECTL_STORE": folder["store"], "no_proxy": "127.0.0.1"])
+            #expect(outcome.status == status, "\(outcome.errors)")
+            #expect(outcome.errors.contains("--max-concurrent") == (status != 0), "\(outcome.errors)")
+            #expect(try Files.names(in: folder["out"]).count == (status == 0 ? 64 : 0))
         }
     }
 
     @Test("Descriptors that the parent process left open count", arguments: [(30, 0), (60, 74)])
     func inherited(count: Int, status: Int32) async throws {
-        try await OriginServer.withServer(handler: { .file(Victim.resource, for: $0) }) { server in
-            try await Victim.with { victim in
-                let open = "for n in $(seq 10 \(9 + count)); do eval \"exec $n</dev/null\"; done"
-                for command in [["list"], ["get", server.baseURL + "/a", "--key", "a", "-o", victim.folder["out"]]] {
-                    let outcome = try await Shell.outcome(
-                        "bash", ["-c", "\(open); ulimit -n 100 && exec \"$0\" \"$@\"", Resumectl.path] + command,
-                        environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
-                    #expect(outcome.status == status, "\(command): \(outcome.errors)")
-                    #expect(outcome.errors.contains("ulimit -n") == (status != 0), "\(outcome.errors)")
-                }
+        let server = try await servers.serve { .file(Victim.resource, for: $0) }
+        try await Victim.with { victim in
+            let open = "for n in $(seq 10 \(9 + count)); do eval \"exec $n</dev/null\"; done"
+            for command in [["list"], ["get", server.baseURL + "/a", "--key", "a", "-o", victim.folder["out"]]] {
+                let outcome = try await Shell.outcome(
+                    "bash", ["-c", "\(open); ulimit -n 100 && exec \"$0\" \"$@\"", Resumectl.path] + command,
+                    environment: ["RESUMECTL_STORE": victim.store, "no_proxy": "127.0.0.1"])
+                #expect(outcome.status == status, "\(command): \(outcome.errors)")
+                #expect(outcome.errors.contains("ulimit -n") == (status != 0), "\(outcome.errors)")
             }
         }
     }

@@ -75,16 +75,6 @@ struct PlantedRowTests {
         return "UPDATE \(parts[0]) SET \(parts[1]) = \(value) \(place)"
     }
 
-    private static func hidden(in text: String) -> [String] {
-        text.unicodeScalars.filter { scalar in
-            guard scalar != "\n" else { return false }
-            return switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: true
-            default: false
-            }
-        }.map { "U+" + String($0.value, radix: 16) }
-    }
-
     /// Plants a value and runs everything that displays or uses it.
     ///
     /// If the value's type is valid for the column (`isTyped`), the download must be right; otherwise it may also be
@@ -120,7 +110,7 @@ struct PlantedRowTests {
                 #expect(
                     status == .success || isContradiction
                         || (mayRefuse && [.damaged, .notFound, .refused].contains(status)), "\(what)")
-                #expect(hidden(in: output + errors).isEmpty, "\(what)")
+                #expect(Shell.hidden(in: output + errors).isEmpty, "\(what)")
                 if status == .damaged, arguments[0] != "doctor", !arguments.contains("--repair") {
                     #expect(errors.contains("--repair"), "\(what)")
                 }

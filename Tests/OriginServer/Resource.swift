@@ -46,6 +46,9 @@ public struct Resource: Sendable {
     /// Fields that are added to answers of status 200, 206 and 304.
     public var extraFields: [(String, String)] = []
 
+    /// All bytes of the content.
+    public var bytes: [UInt8] { content.bytes(in: content.all) }
+
     /// A time for `Last-Modified` that is well before ``defaultDate``.
     public static let defaultLastModified = "Mon, 04 Mar 2024 05:06:07 GMT"
 

@@ -21,8 +21,7 @@ struct ConnectionTests {
             let client = try await RawClient.connect(to: server.port)
             for number in 1...3 {
                 try await client.send(RawClient.request("GET", "/\(number)?q"))
-                let last = try await bodies(of: client, count: number).last
-                #expect(last == "\(number) 1 /\(number)")
+                #expect(try await bodies(of: client, count: number).last == "\(number) 1 /\(number)")
             }
             let other = try await RawClient.connect(to: server.port)
             try await other.send(RawClient.request())

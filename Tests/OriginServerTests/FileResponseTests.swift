@@ -71,8 +71,7 @@ struct FileResponseTests {
         var resource = Self.resource
         resource.etag = "W/\"v1\""
         #expect(try await fetch(resource, fields: ["Range: bytes=1-2", "If-Range: W/\"v1\""]).status.contains("200"))
-        let outOfBounds = try await fetch(fields: ["Range: bytes=300001-", "If-Range: \"v2\""])
-        #expect(outOfBounds.status == "HTTP/1.1 200 OK")
+        #expect(try await fetch(fields: ["Range: bytes=300001-", "If-Range: \"v2\""]).status == "HTTP/1.1 200 OK")
     }
 
     @Test func serversThatIgnoreWhatTheyAreTold() async throws {

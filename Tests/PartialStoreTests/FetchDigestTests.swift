@@ -15,15 +15,14 @@ struct FetchDigestTests {
 
     @Test("A wrong file is not returned, and the next attempt fetches it again", arguments: Place.allCases)
     func wrongFile(_ place: Place) async throws {
-        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
+        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit async throws in
             let policy = ResumePolicy(digest: Self.wrong)
             for _ in 1...2 {
                 let error = await #expect(throws: DownloadError.self) { try await visit.fetch(policy: policy) }
                 #expect(error?.code == .digestMismatch)
             }
             #expect(visit.server.requests.map { $0.field("Range") } == [nil, nil] || visit.server.requests.count > 2)
-            let bytes = try await visit.fetch(policy: ResumePolicy(digest: Self.right))
-            #expect(bytes == Self.file.bytes)
+            #expect(try await visit.fetch(policy: ResumePolicy(digest: Self.right)) == Self.file.bytes)
         }
     }
 

@@ -28,8 +28,7 @@ struct FetchSpotCheckTests {
     ) async throws {
         try await Visit.with(place, { .file(old, for: $0, cutAfter: held) }) { visit in
             #expect(await visit.fetchCut())
-            let partial = try await visit.held()
-            #expect(partial.length == held)
+            #expect(try await visit.held().length == held)
             visit.server.setHandler(handler)
             try await body(visit)
         }
@@ -39,9 +38,8 @@ struct FetchSpotCheckTests {
         "An unchanged file is continued after samples of it were compared",
         arguments: Place.allCases)
     func unchanged(_ place: Place) async throws {
-        try await Self.holding(in: place, then: { .file(Self.old, for: $0) }) { visit in
-            let bytes = try await visit.fetch(policy: Self.allowing)
-            #expect(bytes == Self.old.bytes)
+        try await Self.holding(in: place, then: { .file(Self.old, for: $0) }) { visit async throws in
+            #expect(try await visit.fetch(policy: Self.allowing) == Self.old.bytes)
             let starts = visit.server.requests.dropFirst().map { $0.byteRange?.first }
             // Blocks that touch are one range.
             #expect((120...140).contains(starts.count))
@@ -51,9 +49,8 @@ struct FetchSpotCheckTests {
 
     @Test("A file that differs only in its first and last block is fetched again", arguments: Place.allCases)
     func changed(_ place: Place) async throws {
-        try await Self.holding(in: place, then: { .file(Self.new, for: $0) }) { visit in
-            let bytes = try await visit.fetch(policy: Self.allowing)
-            #expect(bytes == Self.new.bytes)
+        try await Self.holding(in: place, then: { .file(Self.new, for: $0) }) { visit async throws in
+            #expect(try await visit.fetch(policy: Self.allowing) == Self.new.bytes)
             #expect(visit.server.requests.dropFirst().map { $0.byteRange?.first } == [0, nil])
         }
     }
@@ -63,9 +60,8 @@ struct FetchSpotCheckTests {
         var digest = Self.allowing
         digest.digest = HTTPDigest(.sha256, of: Self.old.bytes)
         for (policy, starts) in [(digest, [Self.held - 4096]), (ResumePolicy(), [nil])] as [(ResumePolicy, [Int64?])] {
-            try await Self.holding(in: .memory, then: { .file(Self.old, for: $0) }) { visit in
-                let bytes = try await visit.fetch(policy: policy)
-                #expect(bytes == Self.old.bytes)
+            try await Self.holding(in: .memory, then: { .file(Self.old, for: $0) }) { visit async throws in
+                #expect(try await visit.fetch(policy: policy) == Self.old.bytes)
                 #expect(visit.server.requests.dropFirst().map { $0.byteRange?.first } == starts)
             }
         }
@@ -91,16 +87,14 @@ struct FetchSpotCheckTests {
             case .forbidden: return .status("403 Forbidden")
             }
         }
-        try await Self.holding(in: place, then: handler) { visit in
+        try await Self.holding(in: place, then: handler) { visit async throws in
             guard failure != .forbidden else {
                 let error = await #expect(throws: DownloadError.self) { try await visit.fetch(policy: Self.allowing) }
                 #expect(error?.status == 403)
-                let partial = try await visit.held()
-                #expect(partial.length == Self.held)
+                #expect(try await visit.held().length == Self.held)
                 return
             }
-            let bytes = try await visit.fetch(retries: 1, policy: Self.allowing)
-            #expect(bytes == Self.old.bytes)
+            #expect(try await visit.fetch(retries: 1, policy: Self.allowing) == Self.old.bytes)
             let starts = visit.server.requests.dropFirst(2).map { $0.byteRange?.first }
             switch failure {
             case .ignored, .short: #expect(starts == [nil], "the whole")

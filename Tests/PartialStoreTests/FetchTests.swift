@@ -18,9 +18,8 @@ struct FetchTests {
                 ? .status("503 Service Unavailable")
                 : .file(Self.file, for: request, cutAfter: request.number == 1 ? 9000 : nil)
         }
-        try await Visit.with(place, handler) { visit in
-            let bytes = try await visit.fetch(retries: 2)
-            #expect(bytes == Self.file.bytes)
+        try await Visit.with(place, handler) { visit async throws in
+            #expect(try await visit.fetch(retries: 2) == Self.file.bytes)
             #expect(visit.server.requests.count == 3)
         }
     }
@@ -54,8 +53,7 @@ struct FetchTests {
             await #expect(throws: CancellationError.self) { try await task.value }
             let held = try await visit.held()
             #expect(held.length == 30_000 && held.totalLength == nil)
-            let bytes = try await visit.fetch()
-            #expect(bytes == Self.file.bytes)
+            #expect(try await visit.fetch() == Self.file.bytes)
         }
     }
 
@@ -100,33 +98,40 @@ struct FetchTests {
         }
     }
 
-    @Test("A byte that flips on disk is fetched again before any data is returned")
-    func flippedByte() async throws {
-        try await TemporaryFolder.with { folder in
-            // So much that not all of it is compared before the download continues.
-            let file = Resource(Content(length: 9_000_000, seed: 1), etag: "\"v1\"")
-            let handler: @Sendable (OriginRequest) -> Response = {
-                .file(file, for: $0, cutAfter: $0.number == 1 ? 8_500_000 : nil)
-            }
+    /// Runs a test with a store on disk that holds the beginning of a file, with a changed byte far before its end.
+    private static func withFlippedByte(
+        _ length: Int64, held: Int64, _ body: (Visit, DownloadStore, Resource) async throws -> Void
+    ) async throws {
+        let file = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(file, for: $0, cutAfter: $0.number == 1 ? held : nil)
+        }
+        try await DownloadStore.with { store, folder in
             try await OriginServer.withServer(handler: handler) { server in
-                let store = try await DownloadStore.open(at: folder["store"])
                 let visit = Visit(server: server, store: store)
                 #expect(await visit.fetchCut())
-                let blob = folder["store/blobs/" + (try #require(try Files.names(in: folder["store/blobs"]).first))]
+                let blob = try folder.blob()
                 var bytes = try Files.bytes(blob)
                 bytes[100_000] ^= 1
                 try Files.write(bytes, to: blob)
-                let transfer = try await store.open(try visit.url, headerFields: [:])
-                let plan = await transfer.plan()
-                let (head, body) = try await SmallClient.get(port: server.port, plan.fields)
-                _ = try await transfer.receive(head, to: plan)
-                for try await part in body { try await transfer.write(Array(part)) }
-                #expect(try await transfer.endBody(.whole))
-                await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await transfer.takeData(upTo: .max) }
-                try await transfer.close()
-                #expect(try await visit.fetch() == file.bytes)
-                await store.close()
+                try await body(visit, store, file)
             }
+        }
+    }
+
+    @Test("A byte that flips on disk is fetched again before any data is returned")
+    func flippedByte() async throws {
+        // So much that not all of it is compared before the download continues.
+        try await Self.withFlippedByte(9_000_000, held: 8_500_000) { visit, store, file in
+            let transfer = try await store.open(try visit.url, headerFields: [:])
+            let plan = await transfer.plan()
+            let (head, body) = try await SmallClient.get(port: visit.server.port, plan.fields)
+            _ = try await transfer.receive(head, to: plan)
+            for try await part in body { try await transfer.write(Array(part)) }
+            #expect(try await transfer.endBody(.whole))
+            await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await transfer.takeData(upTo: .max) }
+            try await transfer.close()
+            #expect(try await visit.fetch() == file.bytes)
         }
     }
 
@@ -256,11 +261,10 @@ struct FetchTests {
     @Test(
         "A length beyond the limit is refused before a byte is read, and stored bytes stay", arguments: Place.allCases)
     func announcedTooLong(_ place: Place) async throws {
-        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
+        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit async throws in
             await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 59_999) }
             #expect(visit.server.requests.count == 1)
-            let bytes = try await visit.fetch(limit: 60_000)
-            #expect(bytes == Self.bytes)
+            #expect(try await visit.fetch(limit: 60_000) == Self.bytes)
         }
     }
 
@@ -301,24 +305,10 @@ struct FetchTests {
 
     @Test("A byte that flips on disk far from the end is fetched again by the fetch itself")
     func flippedByteAlone() async throws {
-        try await TemporaryFolder.with { folder in
-            let file = Resource(Content(length: 10_000_000, seed: 1), etag: "\"v1\"")
-            let handler: @Sendable (OriginRequest) -> Response = {
-                .file(file, for: $0, cutAfter: $0.number == 1 ? 9_000_000 : nil)
-            }
-            try await OriginServer.withServer(handler: handler) { server in
-                let store = try await DownloadStore.open(at: folder["store"])
-                let visit = Visit(server: server, store: store)
-                #expect(await visit.fetchCut())
-                let blob = folder["store/blobs/" + (try #require(try Files.names(in: folder["store/blobs"]).first))]
-                var bytes = try Files.bytes(blob)
-                bytes[100_000] ^= 1
-                try Files.write(bytes, to: blob)
-                let isRight = try await visit.fetch() == file.bytes
-                #expect(isRight)
-                #expect(server.requests.count == 3, "the cut one, the rest, and the damaged block")
-                await store.close()
-            }
+        try await Self.withFlippedByte(10_000_000, held: 9_000_000) { visit, _, file in
+            let isRight = try await visit.fetch() == file.bytes
+            #expect(isRight)
+            #expect(visit.server.requests.count == 3, "the cut one, the rest, and the damaged block")
         }
     }
 }

@@ -146,13 +146,11 @@ struct MemoryStoreTests {
         var chunkless = file
         chunkless.framing = .untilClose
         let endless = chunkless
-        try await Visit.with(place, { .file($0.number == 1 ? endless : file, for: $0) }) { visit in
+        try await Visit.with(place, { .file($0.number == 1 ? endless : file, for: $0) }) { visit async throws in
             await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 30_000) }
-            let held = try await visit.held()
-            #expect(held.length > 30_000)
+            #expect(try await visit.held().length > 30_000)
             await #expect(throws: StoreError(.tooLarge, "")) { try await visit.fetch(limit: 59_999) }
-            let bytes = try await visit.fetch(limit: 60_000)
-            #expect(bytes == file.bytes)
+            #expect(try await visit.fetch(limit: 60_000) == file.bytes)
         }
     }
 
@@ -183,8 +181,7 @@ struct MemoryStoreTests {
             let count = visit.server.requests.count
             #expect((1...(place == .memory ? 1 : 4)).contains(count))
             #expect(received.value == count * 60_000)
-            let held = try await visit.held()
-            #expect(held.isEmpty)
+            #expect(try await visit.held().isEmpty)
         }
     }
 

@@ -34,8 +34,7 @@ struct NukeResumableDownloadsTests {
             try await wait { received.value >= 20_000 }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            let held = try await visit.held()
-            #expect(held.length == 20_000)
+            #expect(try await visit.held().length == 20_000)
         }
     }
 
@@ -79,10 +78,9 @@ struct NukeResumableDownloadsTests {
 
     @Test("200 instead: the data is discarded, and the new file is complete", arguments: Place.allCases)
     func discarded(_ place: Place) async throws {
-        try await Visit.with(place, Self.cutOnce(Self.file, then: Self.changed)) { visit in
+        try await Visit.with(place, Self.cutOnce(Self.file, then: Self.changed)) { visit async throws in
             #expect(await visit.fetchCut())
-            let bytes = try await visit.fetch()
-            #expect(bytes == Self.changed.bytes)
+            #expect(try await visit.fetch() == Self.changed.bytes)
             #expect(visit.server.requests.count == 2, "If-Range gets the new file in one request; If-Match gets 412")
         }
     }
@@ -90,10 +88,9 @@ struct NukeResumableDownloadsTests {
     @Test("Without a validator nothing is resumed", arguments: Place.allCases)
     func noValidator(_ place: Place) async throws {
         let resource = Resource(Content(length: 60_000, seed: 1))
-        try await Visit.with(place, Self.cutOnce(resource)) { visit in
+        try await Visit.with(place, Self.cutOnce(resource)) { visit async throws in
             #expect(await visit.fetchCut())
-            let bytes = try await visit.fetch()
-            #expect(bytes == resource.bytes)
+            #expect(try await visit.fetch() == resource.bytes)
             #expect(visit.request?.field("Range") == nil)
         }
     }
@@ -120,10 +117,9 @@ struct NukeResumableDownloadsTests {
             resource.acceptRanges = nil
             resource.ignoresRange = ignoresRange
             let file = resource
-            try await Visit.with(place, Self.cutOnce(file)) { visit in
+            try await Visit.with(place, Self.cutOnce(file)) { visit async throws in
                 #expect(await visit.fetchCut())
-                let bytes = try await visit.fetch()
-                #expect(bytes == file.bytes)
+                #expect(try await visit.fetch() == file.bytes)
                 #expect(visit.request?.field("Range") != nil)
             }
         }
@@ -132,10 +128,9 @@ struct NukeResumableDownloadsTests {
     @Test("Last-Modified is used if there is no entity tag", arguments: Place.allCases)
     func lastModified(_ place: Place) async throws {
         let resource = Resource(Content(length: 60_000, seed: 1), lastModified: Resource.defaultLastModified)
-        try await Visit.with(place, Self.cutOnce(resource)) { visit in
+        try await Visit.with(place, Self.cutOnce(resource)) { visit async throws in
             #expect(await visit.fetchCut())
-            let bytes = try await visit.fetch()
-            #expect(bytes == resource.bytes)
+            #expect(try await visit.fetch() == resource.bytes)
             #expect(visit.request?.field("If-Range") == Resource.defaultLastModified)
         }
     }
@@ -144,10 +139,9 @@ struct NukeResumableDownloadsTests {
     func weakEntityTag(_ place: Place) async throws {
         let resource = Resource(
             Content(length: 60_000, seed: 1), etag: "W/\"v1\"", lastModified: Resource.defaultLastModified)
-        try await Visit.with(place, Self.cutOnce(resource)) { visit in
+        try await Visit.with(place, Self.cutOnce(resource)) { visit async throws in
             #expect(await visit.fetchCut())
-            let bytes = try await visit.fetch()
-            #expect(bytes == resource.bytes)
+            #expect(try await visit.fetch() == resource.bytes)
             #expect(visit.request?.field("Range") == nil)
         }
     }
@@ -157,10 +151,9 @@ struct NukeResumableDownloadsTests {
         var resource = Resource(Content(length: 60_000, seed: 1))
         resource.extraFields = [(name, "\"v1\"")]
         let file = resource
-        try await Visit.with(place, { .file(file, for: $0, cutAfter: 20_000) }) { visit in
+        try await Visit.with(place, { .file(file, for: $0, cutAfter: 20_000) }) { visit async throws in
             #expect(await visit.fetchCut())
-            let held = try await visit.held()
-            #expect(held.representation?.validator != nil)
+            #expect(try await visit.held().representation?.validator != nil)
         }
     }
 
@@ -172,10 +165,9 @@ struct NukeResumableDownloadsTests {
         for tag in ["\"v2\"", "\"v1\""] {
             liar.etag = tag
             let other = liar
-            try await Visit.with(place, Self.cutOnce(Self.file, then: other)) { visit in
+            try await Visit.with(place, Self.cutOnce(Self.file, then: other)) { visit async throws in
                 #expect(await visit.fetchCut())
-                let bytes = try await visit.fetch()
-                #expect(bytes == other.bytes, "\(tag)")
+                #expect(try await visit.fetch() == other.bytes, "\(tag)")
                 #expect(visit.server.requests.count == 3)
                 #expect(visit.request?.field("Range") == nil)
             }
@@ -187,8 +179,7 @@ struct NukeResumableDownloadsTests {
         try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: $0.number < 3 ? 20_000 : nil) }) { visit in
             #expect(await visit.fetchCut())
             #expect(await visit.fetchCut())
-            let held = try await visit.held()
-            #expect(held.length == 40_000 - 4096)
+            #expect(try await visit.held().length == 40_000 - 4096)
             let bytes = try await visit.fetch()
             #expect(bytes == Self.file.bytes)
             #expect(visit.request?.field("Range") == "bytes=\(40_000 - 2 * 4096)-")
@@ -197,23 +188,20 @@ struct NukeResumableDownloadsTests {
 
     @Test("If no byte was received, nothing is kept", arguments: Place.allCases)
     func nothingCame(_ place: Place) async throws {
-        try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: $0.number == 1 ? 0 : nil) }) { visit in
+        try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: $0.number == 1 ? 0 : nil) }) {
+            visit async throws in
             #expect(await visit.fetchCut())
-            let held = try await visit.held()
-            #expect(held.isEmpty)
-            let bytes = try await visit.fetch()
-            #expect(bytes == Self.file.bytes)
+            #expect(try await visit.held().isEmpty)
+            #expect(try await visit.fetch() == Self.file.bytes)
             #expect(visit.request?.field("Range") == nil)
         }
     }
 
     @Test("An empty file is complete", arguments: Place.allCases)
     func emptyFile(_ place: Place) async throws {
-        try await Visit.with(place, { .file(Resource(Content([]), etag: "\"v1\""), for: $0) }) { visit in
-            let bytes = try await visit.fetch()
-            #expect(bytes.isEmpty)
-            let held = try await visit.held()
-            #expect(held.representation == nil)
+        try await Visit.with(place, { .file(Resource(Content([]), etag: "\"v1\""), for: $0) }) { visit async throws in
+            #expect(try await visit.fetch().isEmpty)
+            #expect(try await visit.held().representation == nil)
         }
     }
 }

@@ -38,7 +38,6 @@ struct Visit {
 
     var url: DownloadURL { get throws { try DownloadURL(server.baseURL + "/file") } }
 
-    /// The last request.
     var request: OriginRequest? { server.requests.last }
 
     /// Fetches the file, without retries by default.
@@ -71,11 +70,6 @@ struct Visit {
         try await transfer.close()
         return partial
     }
-}
-
-extension Resource {
-    /// All bytes.
-    var bytes: [UInt8] { content.bytes(in: content.all) }
 }
 
 /// A counter for any thread.

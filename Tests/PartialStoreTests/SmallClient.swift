@@ -1,14 +1,7 @@
+import Foundation
 import HTTPTypes
 import ResumeFiles
 import ResumeStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A minimal third-party HTTP client: one GET per connection over a plain socket.
 enum SmallClient {

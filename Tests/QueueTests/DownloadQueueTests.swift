@@ -45,8 +45,7 @@ struct DownloadQueueTests {
                 return try await queue.download(request)
             }
             #expect(await failure(of: task) is CancellationError)
-            let items = await bench.queue.report().items
-            #expect(items.isEmpty)
+            #expect(await bench.queue.report().items.isEmpty)
         }
     }
 
@@ -72,8 +71,7 @@ struct DownloadQueueTests {
             await #expect(throws: DownloadError.conflict("")) {
                 try await bench.queue.add([try bench.request("b"), other])
             }
-            let items = await bench.queue.report().items
-            #expect(items.map(\.url) == [bench.key("a")], "none of a batch is taken")
+            #expect(await bench.queue.report().items.map(\.url) == [bench.key("a")], "none of a batch is taken")
             second.key = "another"
             try await bench.queue.add([second])
         }
@@ -90,8 +88,7 @@ struct DownloadQueueTests {
                 #expect((await failure(of: late) as? DownloadError)?.code == .closed)
                 await #expect(throws: DownloadError.queueClosed) { try await bench.queue.add([try bench.request("c")]) }
                 #expect(await failure(of: late) as? DownloadError == (await failure(of: a) as? DownloadError))
-                let restored = await again.queue.restored
-                #expect(restored.map(\.url) == [bench.key("a"), bench.key("b")])
+                #expect(await again.queue.restored.map(\.url) == [bench.key("a"), bench.key("b")])
             }
         }
     }
@@ -107,8 +104,7 @@ struct DownloadQueueTests {
             }
             // One is paused for the forced one: the call waits.
             try await bench.wait(for: "it waits") { await bench.queue.idleWaiters == 1 }
-            let waiting = await bench.names(.waiting)
-            #expect(waiting == ["a"])
+            #expect(await bench.names(.waiting) == ["a"])
             isPausing.set()
             await bench.queue.pauseAll()
             #expect(await waiter.value, "it waited until all were paused")
@@ -131,12 +127,10 @@ struct DownloadQueueTests {
             #expect(report.items.first?.failure?.code.rawValue == "status-404")
             #expect(report.description.contains("failed unforced: the server responded with 404"))
             bench.origin.release()
-            let resumes = await bench.queue.resume(bench.key("b"))
-            #expect(resumes)
+            #expect(await bench.queue.resume(bench.key("b")))
             await bench.queue.waitUntilIdle()
             #expect(try bench.isWhole("b"))
-            let items = await bench.queue.report().items
-            #expect(items.isEmpty)
+            #expect(await bench.queue.report().items.isEmpty)
         }
     }
 

@@ -12,8 +12,7 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
             let tasks = [try await bench.ask("b"), try await bench.ask("c"), try await bench.ask("d")]
-            let waiting = await bench.names(.waiting)
-            #expect(waiting == ["d", "c", "b"])
+            #expect(await bench.names(.waiting) == ["d", "c", "b"])
             a.cancel()
             for task in tasks { _ = try await task.value }
             #expect(bench.asked == ["a", "d", "c", "b"])
@@ -31,8 +30,7 @@ struct MediaDownloadManagerTests {
             #expect(report.maximumRunning == 1)
             #expect(report.items.map(\.isExclusive) == [true, false, false, false])
             #expect(report.items(in: .downloading).count == 1)
-            let waiting = await bench.names(.waiting)
-            #expect(waiting == ["a", "b", "c"], "what was downloading goes on first, in its order")
+            #expect(await bench.names(.waiting) == ["a", "b", "c"], "what was downloading goes on first, in its order")
             await bench.goOn()
             for task in [f, a, b, c] { _ = try await task.value }
             for name in ["a", "b", "c", "f"] { #expect(try bench.isWhole(name)) }
@@ -48,10 +46,8 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with(.init(maximumRunning: 4)) { bench in
             let f = try await bench.stall("f", isExclusive: true)
             let g = try await bench.stall("g", isExclusive: true)
-            let forced = await bench.queue.report().items.map(\.isExclusive)
-            #expect(forced == [true, false])
-            let waiting = await bench.names(.waiting)
-            #expect(waiting == ["f"])
+            #expect(await bench.queue.report().items.map(\.isExclusive) == [true, false])
+            #expect(await bench.names(.waiting) == ["f"])
             for task in [f, g] { task.cancel() }
         }
     }
@@ -128,8 +124,7 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
             let tasks = [try await bench.ask("b"), try await bench.ask("c"), try await bench.ask("b")]
-            let waiting = await bench.names(.waiting)
-            #expect(waiting == ["b", "c"])
+            #expect(await bench.names(.waiting) == ["b", "c"])
             a.cancel()
             for task in tasks { _ = try await task.value }
             #expect(bench.asked == ["a", "b", "c"])
@@ -141,8 +136,7 @@ struct MediaDownloadManagerTests {
         try await QueueBench.with { bench in
             let a = try await bench.stall("a")
             let b = try await bench.ask("b")
-            let isKnown = await bench.queue.cancel(bench.key("a"))
-            #expect(isKnown)
+            #expect(await bench.queue.cancel(bench.key("a")))
             #expect((await failure(of: a) as? DownloadError)?.code == .cancelled)
             _ = try await b.value
             await bench.queue.waitUntilIdle()
@@ -154,8 +148,7 @@ struct MediaDownloadManagerTests {
             #expect(revived.reusedBytes >= MediaOrigin.half - 4096)
             #expect(bench.requests(for: "a").last?.byteRange?.first == MediaOrigin.half - 4096)
             #expect(try bench.isWhole("a"))
-            let items = await bench.queue.report().items
-            #expect(items.isEmpty)
+            #expect(await bench.queue.report().items.isEmpty)
         }
     }
 
@@ -165,10 +158,8 @@ struct MediaDownloadManagerTests {
             let a = try await bench.stall("a")
             await bench.queue.cancel(bench.key("a"), .discardingPartial)
             #expect((await failure(of: a) as? DownloadError)?.code == .cancelled)
-            let left = await bench.queue.report().items
-            #expect(left.isEmpty)
-            let entries = try await bench.store.entries()
-            #expect(entries.isEmpty)
+            #expect(await bench.queue.report().items.isEmpty)
+            #expect(try await bench.store.entries().isEmpty)
             bench.origin.release()
             let result = try await bench.ask("a").value
             #expect(result.reusedBytes == 0)
@@ -184,8 +175,7 @@ struct MediaDownloadManagerTests {
             let b = try await bench.stall("b")
             let c = try await bench.ask("c")
             await bench.queue.releaseMemory()
-            let names = await bench.queue.report().items.map(\.url)
-            #expect(names == [bench.key("b"), bench.key("c")])
+            #expect(await bench.queue.report().items.map(\.url) == [bench.key("b"), bench.key("c")])
             #expect(await failure(of: a) != nil)
             // On disk it stays, within the store's budget.
             bench.origin.release()
@@ -199,8 +189,7 @@ struct MediaDownloadManagerTests {
     @Test("The report: counts, then each item with percentage, status and whether it is forced")
     func report() async throws {
         try await QueueBench.with { bench in
-            let empty = await bench.queue.report().description
-            #expect(empty.hasSuffix("Items:\nEmpty\n"))
+            #expect(await bench.queue.report().description.hasSuffix("Items:\nEmpty\n"))
             for name in ["a", "b"] { bench.origin[name] = .stalled(after: MediaOrigin.half / 2) }
             let a = try await bench.ask("a")
             try await bench.received("a", MediaOrigin.half / 2)

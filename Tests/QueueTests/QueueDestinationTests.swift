@@ -24,8 +24,7 @@ struct QueueDestinationTests {
             #expect(told.all.contains { if case .resumed = $0 { true } else { false } })
             for file in ["1", "2", "3"] { #expect(try bench.isWhole("a", as: file)) }
             #expect(bench.requests(for: "a").map { $0.byteRange?.first } == [nil, MediaOrigin.half - 4096])
-            let entries = try await bench.store.entries()
-            #expect(entries.isEmpty, "nothing is left in the store")
+            #expect(try await bench.store.entries().isEmpty, "nothing is left in the store")
             // Separate files: writing to one does not change another.
             try Files.write([1], to: bench.folder["1"])
             #expect(try bench.isWhole("a", as: "2"))
@@ -71,8 +70,7 @@ struct QueueDestinationTests {
             #expect(!Files.exists(bench.folder["1"]))
             #expect(try bench.isWhole("a", as: "2"))
             #expect(bench.requests(for: "a").map { $0.byteRange != nil } == [false, true])
-            let entries = try await bench.store.entries()
-            #expect(entries.isEmpty)
+            #expect(try await bench.store.entries().isEmpty)
         }
     }
 
@@ -95,8 +93,7 @@ struct QueueDestinationTests {
             try await bench.queue.add([])
             gate.signal()
             _ = try await first.value
-            let entries = try await bench.store.entries()
-            #expect(entries.isEmpty)
+            #expect(try await bench.store.entries().isEmpty)
             #expect(!Files.exists(bench.folder["2"]))
         }
     }

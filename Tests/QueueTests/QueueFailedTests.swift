@@ -27,8 +27,7 @@ struct QueueFailedTests {
                     let item = await bench.item("a")
                     #expect(item?.state == .failed && item?.failure?.code.rawValue == "status-404")
                     #expect(item?.failure?.text.hasPrefix("the server responded with 404") == true)
-                    let left = await bench.queue.restored
-                    #expect(left.map(\.key) == [item?.key])
+                    #expect(await bench.queue.restored.map(\.key) == [item?.key])
                     try await bench.queue.resumeRestored()
                     await bench.queue.pauseAll()
                     await bench.queue.resumeAll()
@@ -57,15 +56,13 @@ struct QueueFailedTests {
 
     private static func tryAgain(isResumed: Bool, _ bench: QueueBench) async throws {
         if isResumed {
-            let isKnown = await bench.queue.resume(bench.key("a"))
-            #expect(isKnown)
+            #expect(await bench.queue.resume(bench.key("a")))
         } else {
             try await bench.queue.add([try bench.request("a")])
         }
         await bench.queue.waitUntilIdle()
         #expect(try bench.isWhole("a"))
-        let items = await bench.queue.report().items
-        #expect(items.isEmpty)
+        #expect(await bench.queue.report().items.isEmpty)
     }
 
     @Test("Its error is no longer reported once it runs; the next failure is")
@@ -119,8 +116,7 @@ struct QueueFailedTests {
     func cancelled() async throws {
         try await QueueBench.with { bench in
             try await Self.fail("a", bench)
-            let isPaused = await bench.queue.pause(bench.key("a"))
-            #expect(!isPaused, "there is nothing to pause")
+            #expect(await !bench.queue.pause(bench.key("a")), "there is nothing to pause")
             await bench.queue.cancel(bench.key("a"))
             try await bench.queue.add([])
             #expect(try bench.rows().isEmpty)

@@ -92,8 +92,7 @@ struct QueueFailureTests {
             #expect(count == 1)
             await queue.waitUntilIdle()
             #expect(bench.asked == ["e"])
-            let left = await queue.restored
-            #expect(left.count == 4)
+            #expect(await queue.restored.count == 4)
             await queue.close()
         }
     }
@@ -122,8 +121,7 @@ struct QueueFailureTests {
             #expect(isKnown)
             for task in tasks { _ = try await task.value }
             #expect(bench.requests(for: "a").allSatisfy { $0.byteRange == nil })
-            let entries = try await bench.store.entries()
-            #expect(entries.isEmpty)
+            #expect(try await bench.store.entries().isEmpty)
         }
     }
 
@@ -137,8 +135,7 @@ struct QueueFailureTests {
             let before = try bench.rows("destination || state || position")
             await bench.queue.pause(bench.key("a"))
             await bench.queue.resumeAll()
-            let isKnown = await bench.queue.cancel(bench.key("b"))
-            #expect(!isKnown)
+            #expect(await !bench.queue.cancel(bench.key("b")))
             await bench.queue.releaseMemory()
             await bench.queue.waitUntilIdle()
             #expect(try bench.rows("destination || state || position") == before)
@@ -228,8 +225,7 @@ struct QueueFailureTests {
             await #expect(throws: StoreError.self) {
                 try await bench.queue.add([try bench.request("a"), try bench.request("b")])
             }
-            let items = await bench.queue.report().items
-            #expect(items.isEmpty)
+            #expect(await bench.queue.report().items.isEmpty)
             #expect(bench.asked.isEmpty)
             try bench.execute("DROP INDEX refuse")
         }
@@ -275,8 +271,7 @@ struct QueueFailureTests {
                 let count = try await bench.queue.resumeRestored { $0.destination == path ? requests[0] : nil }
                 #expect(count == 1)
                 await bench.queue.waitUntilIdle()
-                let left = await bench.queue.restored.map(\.destination)
-                #expect(left == [requests[1].destination])
+                #expect(await bench.queue.restored.map(\.destination) == [requests[1].destination])
             }
         }
     }

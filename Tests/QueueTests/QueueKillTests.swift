@@ -74,8 +74,7 @@ struct QueueKillTests {
                 try check(server, folder)
                 try check(server, left)
                 let store = try await DownloadStore.open(at: folder["store"])
-                let entries = try await store.entries()
-                #expect(entries.isEmpty, "nothing is left in the store")
+                #expect(try await store.entries().isEmpty, "nothing is left in the store")
                 await store.close()
             }
         }

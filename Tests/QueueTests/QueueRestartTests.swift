@@ -23,7 +23,7 @@ struct QueueRestartTests {
             try await bench.queue.add([try bench.request("urgent")], priority: .high)
             await bench.queue.pause(bench.key("b"))
             bench.origin.release()
-            try await bench.reopened(.init(maximumRunning: 1)) { bench in
+            try await bench.reopened(.init(maximumRunning: 1)) { bench async throws in
                 #expect(await failure(of: a) != nil)
                 let restored = await bench.queue.restored
                 #expect(
@@ -39,8 +39,7 @@ struct QueueRestartTests {
                 #expect(report.items.first?.url == restored[4].url)
                 let a = report.items.first { $0.url == restored[1].url }
                 #expect(a?.receivedBytes == MediaOrigin.half && a?.totalBytes == MediaOrigin.length)
-                let count = try await bench.queue.resumeRestored()
-                #expect(count == 5)
+                #expect(try await bench.queue.resumeRestored() == 5)
                 await bench.queue.waitUntilIdle()
                 #expect(bench.asked == ["a", "urgent", "c", "ranged"])
                 #expect(bench.requests(for: "a").map { $0.byteRange?.first } == [nil, MediaOrigin.half - 4096])
@@ -90,11 +89,9 @@ struct QueueRestartTests {
             try await bench.reopened { bench in
                 _ = try await bench.queue.download(try bench.request("a"))
                 #expect(try bench.isWhole("a"))
-                let left = await bench.queue.restored
-                #expect(left.map(\.url) == [bench.key("b")])
+                #expect(await bench.queue.restored.map(\.url) == [bench.key("b")])
                 #expect(try bench.states() == ["b waiting"])
-                let isKnown = await bench.queue.cancel(bench.key("b"))
-                #expect(isKnown)
+                #expect(await bench.queue.cancel(bench.key("b")))
             }
             #expect(try bench.rows().isEmpty)
         }
@@ -119,18 +116,15 @@ struct QueueRestartTests {
                 let texts = try bench.rows()
                 #expect(texts.count == 5)
                 for text in texts + [report] { #expect(!text.contains("SECRET"), "\(text)") }
-                let restored = await bench.queue.restored
-                #expect(restored.filter { $0.request != nil }.map(\.url) == [bench.key("plain")])
+                #expect(await bench.queue.restored.filter { $0.request != nil }.map(\.url) == [bench.key("plain")])
                 let again = signed
                 let count = try await bench.queue.resumeRestored { $0.url.hasSuffix("/signed") ? again : $0.request }
                 #expect(count == 2)
                 await bench.queue.waitUntilIdle()
                 #expect(Set(bench.asked) == ["signed", "plain"])
                 #expect(bench.requests(for: "signed").first?.target.contains("SECRET1") == true)
-                let states = await bench.queue.report().items.map(\.state)
-                #expect(states == [.restored, .restored, .restored])
-                let resumes = await bench.queue.resume(bench.key("hooked"))
-                #expect(!resumes, "there is no request for it")
+                #expect(await bench.queue.report().items.map(\.state) == [.restored, .restored, .restored])
+                #expect(await !bench.queue.resume(bench.key("hooked")), "there is no request for it")
                 await #expect(throws: DownloadError.conflict("")) {
                     try await bench.queue.resumeRestored { _ in again }
                 }
@@ -148,12 +142,10 @@ struct QueueRestartTests {
             await other.close()
             await bench.queue.close()
             let again = try await DownloadQueue.open(bench.downloader)
-            let restored = await again.restored
-            #expect(restored.isEmpty)
+            #expect(await again.restored.isEmpty)
             await again.close()
             let same = try await DownloadQueue.open(bench.downloader, configuration: .init(name: "other"))
-            let left = await same.restored
-            #expect(left.count == 1)
+            #expect(await same.restored.count == 1)
             await same.close()
         }
     }

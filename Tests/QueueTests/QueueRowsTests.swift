@@ -56,8 +56,7 @@ struct QueueRowsTests {
                 UPDATE queued SET url = 'file:///etc/passwd', priority = -9223372036854775808 WHERE key LIKE '%/b';
                 """)
             let queue = try await DownloadQueue.open(bench.downloader)
-            let restored = await queue.restored
-            #expect(restored.map { $0.request == nil } == [true, false, true])
+            #expect(await queue.restored.map { $0.request == nil } == [true, false, true])
             try await queue.resumeRestored()
             await queue.waitUntilIdle()
             _ = try await queue.download(try bench.request("d"))
@@ -80,8 +79,7 @@ struct QueueRowsTests {
             await bench.queue.close()
             try bench.execute("UPDATE queued SET terms = json_set(terms, \(change)) WHERE key LIKE '%/a'")
             let queue = try await DownloadQueue.open(bench.downloader)
-            let restored = await queue.restored
-            #expect(Set(restored.filter { $0.request == nil }.map(\.url)) == [bench.key("a")])
+            #expect(await Set(queue.restored.filter { $0.request == nil }.map(\.url)) == [bench.key("a")])
             try await queue.resumeRestored()
             await queue.waitUntilIdle()
             #expect(bench.asked == ["b"])
@@ -98,16 +96,14 @@ struct QueueRowsTests {
                 (try? await bench.store.entries().first?.isInUse) == false
             }
             _ = try await bench.store.purge { _ in true }
-            let report = try await bench.store.collect(maximumSize: 0)
-            #expect(report.removed.isEmpty)
+            #expect(try await bench.store.collect(maximumSize: 0).removed.isEmpty)
             #expect(try bench.states() == ["a paused"])
             bench.origin.release()
             await bench.queue.resume(bench.key("a"))
             let result = try await a.value
             #expect(result.reusedBytes == 0)
             #expect(try bench.isWhole("a"))
-            let checks = try await bench.store.diagnose()
-            #expect(checks.allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
+            #expect(try await bench.store.diagnose().allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
         }
     }
 
@@ -120,8 +116,7 @@ struct QueueRowsTests {
             await bench.store.close()
             // A missing part of the schema is damage.
             try await Shell.run("sqlite3", bench.folder["store/store.sqlite"], "DROP TABLE event")
-            let report = try await DownloadStore.rebuild(at: bench.folder["store"])
-            #expect(!report.wasWhole)
+            #expect(try await !DownloadStore.rebuild(at: bench.folder["store"]).wasWhole)
             let store = try await DownloadStore.open(at: bench.folder["store"])
             let queue = try await DownloadQueue.open(
                 Downloader(store: store, transport: bench.transport), configuration: .init(maximumRunning: 1))

@@ -141,8 +141,7 @@ struct DocumentationTests {
             let declaration = /(?m)^public (?:final |indirect )?(?:actor|class|enum|protocol|struct|typealias) (\w+)/
             for match in text.matches(of: declaration) {
                 count += 1
-                let isListed = landing.contains("\n- ``\(match.1)``\n")
-                #expect(isListed, "\(match.1) is not among the topics of \(module).md")
+                #expect(landing.contains("\n- ``\(match.1)``\n"), "\(match.1) is not among the topics of \(module).md")
             }
         }
         // The types of ResumeMaintenance are nested in those of ResumeStore.
@@ -226,8 +225,7 @@ struct DocumentationTests {
             // An abbreviated digest stands for a whole one.
             let words = Self.words(match.1).map { $0.hasSuffix("…") ? String(repeating: "0", count: 64) : $0 }
             places[place, default: 0] += 1
-            let command = try? ResumeCtl.parseAsRoot(words)
-            #expect(command != nil, "\(place): resumectl \(words)")
+            #expect((try? ResumeCtl.parseAsRoot(words)) != nil, "\(place): resumectl \(words)")
         }
         #expect(places.values.reduce(0, +) >= 30)
         #expect(places["README.md", default: 0] >= 8)

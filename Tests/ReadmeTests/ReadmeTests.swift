@@ -13,6 +13,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ReadmeTests {
+    @Temporary private var folder
+    private let servers = Servers()
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
 
     static func text(_ name: String) throws -> String {
@@ -32,46 +34,38 @@ struct ReadmeTests {
 
     @Test("The README's example resumes after a lost connection")
     func works() async throws {
-        try await TemporaryFolder.with { folder in
-            let content = Content(length: 1_000_000, seed: 4)
-            let resource = Resource(content, etag: "\"v1\"")
-            try await OriginServer.withServer(
-                handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil) },
-                { server in
-                    let url = try #require(URL(string: "\(server.baseURL)/model.bin"))
-                    #expect(await fetchModel(from: url, to: folder["model.bin"], cache: folder["cache"]))
-                    #expect(server.requests.count == 2)
-                    // An error is printed.
-                    server.setHandler { _ in .status("404 Not Found") }
-                    #expect(await !fetchModel(from: url, to: folder["other.bin"], cache: folder["cache"]))
-                })
-            let bytes = try Files.bytes(folder["model.bin"])
-            #expect(bytes.count == 1_000_000 && content.matches(bytes))
-        }
+        let content = Content(length: 1_000_000, seed: 4)
+        let resource = Resource(content, etag: "\"v1\"")
+        let server = try await servers.serve { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil) }
+        let url = try #require(URL(string: "\(server.baseURL)/model.bin"))
+        #expect(await fetchModel(from: url, to: folder["model.bin"], cache: folder["cache"]))
+        #expect(server.requests.count == 2)
+        // An error is printed.
+        server.setHandler { _ in .status("404 Not Found") }
+        #expect(await !fetchModel(from: url, to: folder["other.bin"], cache: folder["cache"]))
+        let bytes = try Files.bytes(folder["model.bin"])
+        #expect(bytes.count == 1_000_000 && content.matches(bytes))
     }
 
     @Test("The examples of pausing and reading run against an origin")
     func pausingAndReading() async throws {
-        try await TemporaryFolder.with { folder in
-            let resource = Resource(Content(length: 1_000_000, seed: 4), etag: "\"v1\"")
-            try await OriginServer.withServer(
-                handler: { .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil, stall: true) },
-                { server in
-                    let store = try await DownloadStore.open(at: folder["cache"])
-                    let transport = CurlTransport()
-                    let downloader = Downloader(store: store, transport: transport)
-                    let url = try DownloadURL("\(server.baseURL)/model.bin")
-                    let request = DownloadRequest(url, to: folder["model.bin"])
-                    try await pauseAndResume(request, with: downloader)
-                    #expect(resource.content.matches(try Files.bytes(folder["model.bin"])))
-                    #expect(server.requests.map { $0.field("Range") == nil } == [true, false])
-                    var fed: [UInt8] = []
-                    try await play(request, with: downloader) { fed += $0 }
-                    #expect(fed.count == 1_000_064 && resource.content.matches(fed.dropLast(64)))
-                    await transport.shutdown()
-                    await store.close()
-                })
+        let resource = Resource(Content(length: 1_000_000, seed: 4), etag: "\"v1\"")
+        let server = try await servers.serve {
+            .file(resource, for: $0, cutAfter: $0.number == 1 ? 600_000 : nil, stall: true)
         }
+        let store = try await DownloadStore.open(at: folder["cache"])
+        let transport = CurlTransport()
+        let downloader = Downloader(store: store, transport: transport)
+        let url = try DownloadURL("\(server.baseURL)/model.bin")
+        let request = DownloadRequest(url, to: folder["model.bin"])
+        try await pauseAndResume(request, with: downloader)
+        #expect(resource.content.matches(try Files.bytes(folder["model.bin"])))
+        #expect(server.requests.map { $0.field("Range") == nil } == [true, false])
+        var fed: [UInt8] = []
+        try await play(request, with: downloader) { fed += $0 }
+        #expect(fed.count == 1_000_064 && resource.content.matches(fed.dropLast(64)))
+        await transport.shutdown()
+        await store.close()
     }
 
     @Test("The example with another HTTP client resumes after a lost connection")
@@ -101,28 +95,25 @@ struct ReadmeTests {
 
     @Test("The example of a queue delivers the forced download and keeps the rest")
     func queue() async throws {
-        try await TemporaryFolder.with { folder in
-            let resource = Resource(Content(length: 200_000, seed: 12), etag: "\"v1\"")
-            try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
-                let store = try await DownloadStore.open(at: folder["cache"])
-                let transport = CurlTransport()
-                let requests = try ["1.jpg", "2.jpg", "picture.jpg"].map { name in
-                    DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[name])
-                }
-                try await browse(
-                    Downloader(store: store, transport: transport), previews: Array(requests.dropLast()),
-                    picture: requests[2])
-                #expect(resource.content.matches(try Files.bytes(folder["picture.jpg"])))
-                let queue = try await DownloadQueue.open(Downloader(store: store, transport: transport))
-                let rest = await queue.restored.map(\.destination)
-                for name in ["1.jpg", "2.jpg"] {
-                    #expect(rest.contains(folder[name]) != Files.exists(folder[name]), "\(name)")
-                }
-                await queue.close()
-                await transport.shutdown()
-                await store.close()
-            }
+        let resource = Resource(Content(length: 200_000, seed: 12), etag: "\"v1\"")
+        let server = try await servers.serve { .file(resource, for: $0) }
+        let store = try await DownloadStore.open(at: folder["cache"])
+        let transport = CurlTransport()
+        let requests = try ["1.jpg", "2.jpg", "picture.jpg"].map { name in
+            DownloadRequest(try DownloadURL("\(server.baseURL)/\(name)"), to: folder[name])
         }
+        try await browse(
+            Downloader(store: store, transport: transport), previews: Array(requests.dropLast()),
+            picture: requests[2])
+        #expect(resource.content.matches(try Files.bytes(folder["picture.jpg"])))
+        let queue = try await DownloadQueue.open(Downloader(store: store, transport: transport))
+        let rest = await queue.restored.map(\.destination)
+        for name in ["1.jpg", "2.jpg"] {
+            #expect(rest.contains(folder[name]) != Files.exists(folder[name]), "\(name)")
+        }
+        await queue.close()
+        await transport.shutdown()
+        await store.close()
     }
 
     @Test("The products in the README and in the article GettingStarted exist")
@@ -143,11 +134,9 @@ struct ReadmeTests {
         let blocks = try Self.text("README.md").components(separatedBy: "```swift\n// swift-tools-version")
         try #require(blocks.count == 2)
         let manifest = try #require(blocks[1].components(separatedBy: "```").first)
-        try await TemporaryFolder.with { folder in
-            try Files.write(Array("// swift-tools-version\(manifest)".utf8), to: folder["Package.swift"])
-            let package = try await Shell.run(
-                "swift", "package", "dump-package", "--package-path", folder.path, "--scratch-path", folder[".build"])
-            #expect(package.contains("resume-store"))
-        }
+        try Files.write(Array("// swift-tools-version\(manifest)".utf8), to: folder["Package.swift"])
+        let package = try await Shell.run(
+            "swift", "package", "dump-package", "--package-path", folder.path, "--scratch-path", folder[".build"])
+        #expect(package.contains("resume-store"))
     }
 }

@@ -42,8 +42,7 @@ struct CutTests {
                 let said = try await visit.says(command)
                 #expect(!said.isEmpty && !said.contains("X-Amz"), "\(said)")
             }
-            let events = try await visit.delivers(Visit.bytes)
-            #expect(events.first("resumed")?.offset ?? 0 > 0)
+            #expect(try await visit.delivers(Visit.bytes).first("resumed")?.offset ?? 0 > 0)
             let store = try Files.names(in: visit.folder["store"]).filter { $0.hasPrefix("store.sqlite") }
             for name in store {
                 let content = try Files.bytes(visit.folder["store/\(name)"])

@@ -136,6 +136,5 @@ extension [Event] {
     /// The first event of a kind.
     func first(_ name: String) -> Event? { first { $0.event == name } }
 
-    /// The reason for each restart.
     var restarts: [String] { compactMap { $0.event == "restarted" ? $0.reason : nil } }
 }

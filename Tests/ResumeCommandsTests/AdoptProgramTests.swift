@@ -14,9 +14,7 @@ struct AdoptProgramTests {
     private static let file = Resource(Content(length: length, seed: 14), etag: "\"v1\"")
     private static let other = Resource(Content(length: length, seed: 15), etag: "\"v2\"")
 
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// A program, and how it is made to leave a partial file.
     struct Program: Sendable, CustomTestStringConvertible {
@@ -66,27 +64,23 @@ struct AdoptProgramTests {
 
     @Test("J5: get names what another program has left beside the destination, and does not touch it")
     func mention() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(Content("bytes")), for: $0) }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            for (index, suffix) in [".aria2", ".st", ".part", ".crdownload"].enumerated() {
-                let name = "\(index).bin"
-                try home.write("foreign".utf8, to: name + suffix)
-                let get = ["get", "-P", home.path, server.url("/\(name)")]
-                let data = suffix.hasPrefix(".a") || suffix.hasPrefix(".s") ? home[name] : home[name + suffix]
-                let outcome = await home.run(get)
-                #expect(outcome.status == .success)
-                #expect(outcome.errors.contains("run 'resumectl get --from \(data)' and the URL"), "\(outcome.errors)")
-                #expect(await home.run(get + ["-q"]).errors.isEmpty)
-                #expect(try home.bytes(name + suffix) == Array("foreign".utf8))
-            }
-            // Firefox creates an empty file with the final name.
-            for (name, partial) in [("f.tar.gz", "f.tar.ukGJn4ZO.gz.part"), ("plain", "plain.ukGJn4ZO.part")] {
-                try home.write([], to: name)
-                try home.write("foreign".utf8, to: partial)
-                try home.write("foreign".utf8, to: "other." + partial)
-                let errors = await home.run("get", "-P", home.path, server.url("/\(name)")).errors
-                #expect(errors.contains("run 'resumectl get --from \(home[partial])' and the URL"), "\(errors)")
-            }
+        let server = try await home.serve { .file(Resource(Content("bytes")), for: $0) }
+        for (index, suffix) in [".aria2", ".st", ".part", ".crdownload"].enumerated() {
+            let name = "\(index).bin"
+            try home.write("foreign".utf8, to: name + suffix)
+            let get = ["get", "-P", home.path, server.url("/\(name)")]
+            let data = suffix.hasPrefix(".a") || suffix.hasPrefix(".s") ? home[name] : home[name + suffix]
+            await home.run(get).expect(.success, says: "run 'resumectl get --from \(data)' and the URL")
+            #expect(await home.run(get + ["-q"]).errors.isEmpty)
+            #expect(try home.bytes(name + suffix) == Array("foreign".utf8))
+        }
+        // Firefox creates an empty file with the final name.
+        for (name, partial) in [("f.tar.gz", "f.tar.ukGJn4ZO.gz.part"), ("plain", "plain.ukGJn4ZO.part")] {
+            try home.write([], to: name)
+            try home.write("foreign".utf8, to: partial)
+            try home.write("foreign".utf8, to: "other." + partial)
+            let errors = await home.run("get", "-P", home.path, server.url("/\(name)")).errors
+            #expect(errors.contains("run 'resumectl get --from \(home[partial])' and the URL"), "\(errors)")
         }
     }
 
@@ -96,32 +90,30 @@ struct AdoptProgramTests {
             print("adoption: \(program.name) is not installed")
             return
         }
-        try await OriginServer.withServer(handler: { .file(Self.file, for: $0) }) { server async throws in
-            let left = try await leave(program, by: server)
-            try #require(left.heldBytes > 1_000_000)
-            let bytes = try home.bytes(program.partial)
+        let server = try await home.serve { .file(Self.file, for: $0) }
+        let left = try await leave(program, by: server)
+        try #require(left.heldBytes > 1_000_000)
+        let bytes = try home.bytes(program.partial)
 
-            server.setHandler { .file(Self.other, for: $0) }
-            let changed = await home.run(
-                "get", "--from", left.path, server.url("/g.bin"), "-o", home["changed"], "--json")
-            #expect(changed.status == .success, "\(changed.errors)")
-            #expect(try changed.json.contains { $0["event"]?.string == "restarted" })
-            #expect(Self.other.content.matches(try home.bytes("changed")))
+        server.setHandler { .file(Self.other, for: $0) }
+        let changed = await home.run("get", "--from", left.path, server.url("/g.bin"), "-o", home["changed"], "--json")
+        #expect(changed.status == .success, "\(changed.errors)")
+        #expect(try changed.json.contains { $0["event"]?.string == "restarted" })
+        #expect(Self.other.content.matches(try home.bytes("changed")))
 
-            server.setHandler { .file(Self.file, for: $0) }
-            let got = await home.run("get", "--from", left.path, server.url("/f.bin"), "-o", home["out"], "--json")
-            #expect(got.status == .success, "\(got.errors)")
-            let result = try #require(try got.json.last)
-            #expect(result["proved"]?.bool == false)
-            #expect(try #require(result["agreedSamples"]?.integer) >= 128)
-            #expect(Self.file.content.matches(try home.bytes("out")))
-            #expect(try home.bytes(program.partial) == bytes, "the file of the other program is not changed")
-            let fetched = try #require(result["fetchedBytes"]?.integer)
-            #expect(fetched < Self.length - left.heldBytes + 800_000)
-            print(
-                "adoption: \(program.name) (\(left.program.rawValue)) left \(left.heldBytes) bytes in "
-                    + "\(left.ranges.count) ranges; fetched \(fetched) of \(Self.length)")
-        }
+        server.setHandler { .file(Self.file, for: $0) }
+        let got = await home.run("get", "--from", left.path, server.url("/f.bin"), "-o", home["out"], "--json")
+        #expect(got.status == .success, "\(got.errors)")
+        let result = try #require(try got.json.last)
+        #expect(result["proved"]?.bool == false)
+        #expect(try #require(result["agreedSamples"]?.integer) >= 128)
+        #expect(Self.file.content.matches(try home.bytes("out")))
+        #expect(try home.bytes(program.partial) == bytes, "the file of the other program is not changed")
+        let fetched = try #require(result["fetchedBytes"]?.integer)
+        #expect(fetched < Self.length - left.heldBytes + 800_000)
+        print(
+            "adoption: \(program.name) (\(left.program.rawValue)) left \(left.heldBytes) bytes in "
+                + "\(left.ranges.count) ranges; fetched \(fetched) of \(Self.length)")
     }
 
     /// What a server says about its file beside the bytes.
@@ -144,27 +136,24 @@ struct AdoptProgramTests {
         "J5: files of browsers, huggingface_hub and git-lfs, made to their formats",
         arguments: ["f.bin.crdownload", "f.bin.part", "HASH.incomplete", "incomplete/HASH.part"], Proof.allCases)
     func made(name: String, proof: Proof) async throws {
-        let digest = try #require(HTTPDigest(.sha256, of: Self.file.content.bytes(in: Self.file.content.all)))
+        let digest = try #require(HTTPDigest(.sha256, of: Self.file.bytes))
         let file = proof.resource(Self.file.content, digest)
-        try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server async throws in
-            let isNamed = name.contains("HASH")
-            let name = name.replacing("HASH", with: digest.hexadecimal)
-            try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)
-            try home.write(Self.file.content.bytes(in: 0..<7_000_000), to: name)
-            let got = await home.run("get", "--from", home[name], server.url("/f.bin"), "-o", home["out"], "--json")
-            #expect(got.status == .success, "\(got.errors)")
-            let result = try #require(try got.json.last)
-            // The writer of the file has named it; it is the server's digest if that sends it, too.
-            let isProved = proof == .field || isNamed && proof == .tag
-            #expect(result["proved"]?.bool == isProved)
-            if isNamed { #expect(result["sha256"]?.string == digest.hexadecimal) }
-            // What is not proved is not taken for the server's file later.
-            let again = await home.run("get", server.url("/f.bin"), "-o", home["out"], "--json")
-            #expect(again.status == .success)
-            let fetched = try again.json.last?["fetchedBytes"]?.integer
-            #expect(fetched == (isProved ? nil : Self.length))
-            #expect(Self.file.content.matches(try home.bytes("out")))
-            #expect(try #require(result["fetchedBytes"]?.integer) < 5_900_000)
-        }
+        let server = try await home.serve { .file(file, for: $0) }
+        let isNamed = name.contains("HASH")
+        let name = name.replacing("HASH", with: digest.hexadecimal)
+        try FileManager.default.createDirectory(atPath: home["incomplete"], withIntermediateDirectories: true)
+        try home.write(Self.file.content.bytes(in: 0..<7_000_000), to: name)
+        let got = await home.run("get", "--from", home[name], server.url("/f.bin"), "-o", home["out"], "--json")
+        #expect(got.status == .success, "\(got.errors)")
+        let result = try #require(try got.json.last)
+        // The writer of the file has named it; it is the server's digest if that sends it, too.
+        let isProved = proof == .field || isNamed && proof == .tag
+        #expect(result["proved"]?.bool == isProved)
+        if isNamed { #expect(result["sha256"]?.string == digest.hexadecimal) }
+        // What is not proved is not taken for the server's file later.
+        let again = await home.run("get", server.url("/f.bin"), "-o", home["out"], "--json").expect(.success)
+        #expect(try again.json.last?["fetchedBytes"]?.integer == (isProved ? nil : Self.length))
+        #expect(Self.file.content.matches(try home.bytes("out")))
+        #expect(try #require(result["fetchedBytes"]?.integer) < 5_900_000)
     }
 }

@@ -4,9 +4,7 @@ import Testing
 /// Sizes, durations and patterns, as the commands that take them read them.
 @Suite(.timeLimit(.minutes(20)))
 struct ArgumentsTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// What is less than the 200 000 bytes held, and what is not.
     private static let smaller = [
@@ -27,8 +25,7 @@ struct ArgumentsTests {
             #expect(outcome.status == .success && outcome.errors.isEmpty, "\(size)")
         }
         for size in Self.larger {
-            let outcome = await home.run("purge", "--larger-than", size, "--dry-run")
-            #expect(outcome.status == .success && outcome.errors.contains("no entry matches"), "\(size)")
+            await home.run("purge", "--larger-than", size, "--dry-run").expect(.success, says: "no entry matches")
         }
     }
 
@@ -45,8 +42,7 @@ struct ArgumentsTests {
         ]
         for command in commands {
             for arguments in [command.dropLast() + ["\(command.last ?? "")=\(text)"], command + [text]] {
-                let outcome = await home.run(Array(arguments))
-                #expect(outcome.status == .usage, "\(arguments)")
+                let outcome = await home.run(Array(arguments)).expect(.usage)
                 // For a missing value, the option is named only.
                 guard !text.isEmpty else { continue }
                 let isRate = arguments.contains { $0.hasPrefix("--limit-rate") }
@@ -68,8 +64,7 @@ struct ArgumentsTests {
             printed.append(total.1)
         }
         for size in printed {
-            let outcome = await home.run("gc", "--max-size", String(size), "--dry-run")
-            #expect(outcome.status == .success, "\(size): \(outcome.errors)")
+            await home.run("gc", "--max-size", String(size), "--dry-run").expect(.success)
         }
         let rate = await home.run("get", "http://127.0.0.1:9/a", "--limit-rate", "2.3 MiB/s", "--sha256", "no")
         #expect(rate.errors.contains("--sha256"), "\(rate.errors)")
@@ -87,19 +82,16 @@ struct ArgumentsTests {
     @Test func durations() async throws {
         try await home.leavePartial()
         try await home.sql("UPDATE download SET used_at = used_at - 5401000")
-        let list = await home.run("list")
-        #expect(list.output.contains("1h30m ago"))
+        await home.run("list").expect(prints: "1h30m ago")
         for time in Self.shorter {
-            let list = await home.run("list", "--older-than", time)
-            #expect(list.lines.count == 1, "\(time)")
+            #expect(await home.run("list", "--older-than", time).lines.count == 1, "\(time)")
             let purge = await home.run("purge", "--older-than", time, "--dry-run")
             #expect(purge.status == .success && purge.errors.isEmpty, "\(time)")
         }
         for time in Self.longer {
             let list = await home.run("list", "--older-than", time)
             #expect(list.status == .success && list.lines.isEmpty, "\(time)")
-            let purge = await home.run("purge", "--older-than", time, "--dry-run")
-            #expect(purge.status == .success && purge.errors.contains("no entry matches"), "\(time)")
+            await home.run("purge", "--older-than", time, "--dry-run").expect(.success, says: "no entry matches")
         }
     }
 
@@ -111,8 +103,7 @@ struct ArgumentsTests {
     ])
     func noDuration(text: String) async throws {
         for command in [["gc", "--max-age"], ["list", "--older-than"], ["purge", "--older-than"]] {
-            let outcome = await home.run(command[0], "\(command[1])=\(text)")
-            #expect(outcome.status == .usage, "\(command)")
+            let outcome = await home.run(command[0], "\(command[1])=\(text)").expect(.usage)
             // For a missing value, the option is named only.
             guard !text.isEmpty else { continue }
             #expect(outcome.errors.contains("90s, 15m, 36h, 7d, 1w or 1d12h"), "\(outcome.errors)")
@@ -128,8 +119,7 @@ struct ArgumentsTests {
                 #expect(outcome.status == .usage && outcome.errors.contains("--sha256"), "\(text): \(outcome.errors)")
             }
             for text in ["-1", "nan", "inf", "1e3", "", "30x", "1d2w", "99999999999999999999"] {
-                let outcome = await home.run("get", "http://127.0.0.1:9/a", option, text)
-                #expect(outcome.status == .usage && outcome.errors.contains("such as 30 or 0.5"), "\(outcome.errors)")
+                await home.run("get", "http://127.0.0.1:9/a", option, text).expect(.usage, says: "such as 30 or 0.5")
             }
             for text in ["0", "0.09", "0s", "86401", "1w", "9223372036854775"] {
                 let outcome = await home.run("get", "http://127.0.0.1:9/a", option, text)
@@ -153,9 +143,8 @@ struct ArgumentsTests {
         for time in [Int64.min, -1, .max] {
             try await home.leavePartial()
             try await home.sql("UPDATE download SET used_at = \(time)")
-            #expect(await home.run("list", "--older-than", "1d").status == .success)
-            let purge = await home.run("purge", "--older-than", "106751991167d", "--dry-run")
-            #expect(purge.status == .success, "\(purge.errors)")
+            await home.run("list", "--older-than", "1d").expect(.success)
+            await home.run("purge", "--older-than", "106751991167d", "--dry-run").expect(.success)
             await home.run("purge", "--all")
         }
     }
@@ -164,13 +153,10 @@ struct ArgumentsTests {
         try await home.leavePartial(options: ["--key", "models/größe-v1.bin"])
         let fits = ["*", "models/*", "*.bin", "models/gr?ße-v?.bin", "*ö*", "*file.bin", "http://*/file.???", "**v1**"]
         for pattern in fits {
-            let outcome = await home.run("list", "--match", pattern)
-            #expect(outcome.lines.count == 1, "\(pattern)")
+            #expect(await home.run("list", "--match", pattern).lines.count == 1, "\(pattern)")
         }
         for pattern in ["models", "*.iso", "?", "models/gr??ße-v1.bin", "MODELS/*", "[a-z]*", "*bin?"] {
-            let outcome = await home.run("list", "--match", pattern)
-            #expect(outcome.status == .success, "\(pattern)")
-            #expect(outcome.lines.isEmpty, "\(pattern)")
+            #expect(await home.run("list", "--match", pattern).expect(.success).lines.isEmpty, "\(pattern)")
         }
     }
 

@@ -6,9 +6,7 @@ import Testing
 /// What the program answers to a shell that completes a word.
 @Suite(.timeLimit(.minutes(20)))
 struct CompletionTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// The answer for fish: its kind, what stays of the word, and the words without their meanings.
     private func answer(_ words: String...) async -> [String] {
@@ -80,8 +78,7 @@ struct CompletionTests {
         let first = try await home.leavePartial("first.iso")
         let second = try await home.leavePartial("second.iso", options: ["--key", "mine"])
         await home.run("pin", "mine")
-        let outcome = await home.run("---complete", "fish", "show", "")
-        #expect(outcome.output.contains("\n\(first)\t195.3 KiB of 293.0 KiB\n"))
+        await home.run("---complete", "fish", "show", "").expect(prints: "\n\(first)\t195.3 KiB of 293.0 KiB\n")
         let paths = [home["first.iso"], home["second.iso"]]
         for command in ["show", "purge", "verify", "log"] {
             #expect(await answer(command, "") == ["words", "", first, "mine"], "\(command)")
@@ -92,8 +89,7 @@ struct CompletionTests {
         #expect(await answer("unpin", home.path) == ["words", "", paths[1]])
         #expect(await answer("purge", "mine", "m") == ["words", "", "mine"])
         #expect(Set(await answer("get", "ht").dropFirst(2)) == [first, second])
-        let other = home["other"]
-        #expect(await answer("show", "--store", other, "") == ["words", ""])
+        #expect(await answer("show", "--store", home["other"], "") == ["words", ""])
         #expect(await answer("show", "--store", home.store, "m") == ["words", "", "mine"])
         #expect(
             await home.run("---complete", "fish", "show", "--store=~/store", "m", environment: ["HOME": home.path])
@@ -136,8 +132,7 @@ struct CompletionTests {
         #expect(await bash("resumectl show \"http:\(host)", "http:\(host)") == "words\n\(url)\n")
         #expect(await bash("resumectl show 'http:\(host)&", "http:\(host)&") == "words\n\(url)\n")
         #expect(await bash("resumectl show nothing", "nothing") == "words\n")
-        let all = await answer("").dropFirst(2)
-        #expect(await bash("", "") == "words\n" + all.map { "\($0)\n" }.joined())
+        #expect(await bash("", "") == "words\n" + answer("").dropFirst(2).map { "\($0)\n" }.joined())
         try await home.sql("UPDATE download SET key = '$it''s \"', destination = NULL")
         #expect(await bash("resumectl show ", "") == "words\n\\$it\\'s\\ \\\"\n")
         #expect(await bash("resumectl show '", "") == "words\n$it'\\''s \"\n")

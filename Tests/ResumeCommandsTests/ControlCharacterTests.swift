@@ -7,9 +7,7 @@ import Testing
 /// Each run of a command is held against this; see `Outcome.check`.
 @Suite(.timeLimit(.minutes(20)))
 struct ControlCharacterTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Clears the screen, rings, sets the title; the same by one character of C1; turns text around; hides.
     private static let nasty = [
@@ -37,43 +35,37 @@ struct ControlCharacterTests {
             ("Repr-Digest", text), ("X-\(text)", "1"),
         ]
         for field in fields {
-            let handler: @Sendable (OriginRequest) -> Response = {
+            let server = try await home.serve {
                 .file(Sample.resource, for: $0, cutAfter: 100_000).settingField(field.0, to: field.1)
             }
-            try await OriginServer.withServer(handler: handler) { server in
-                let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
-                let outcome = await home.run(get + ["--verbose"])
-                #expect(outcome.status == .tryAgain, "\(field)")
-                await home.run(get + ["--json"])
-                await lookAround(server.url())
-            }
+            let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+            let outcome = await home.run(get + ["--verbose"])
+            #expect(outcome.status == .tryAgain, "\(field)")
+            await home.run(get + ["--json"])
+            await lookAround(server.url())
         }
     }
 
     @Test(arguments: nasty)
     func reasonPhrase(text: String) async throws {
         for status in ["404 Not\(text) Found", "503 \(text)", "206 \(text)", "302 \(text)"] {
-            try await OriginServer.withServer(handler: { _ in .status(status) }) { server in
-                let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
-                let outcome = await home.run(get)
-                #expect([.refused, .tryAgain].contains(outcome.status))
-                await home.run(get + ["--json"])
-                await lookAround()
-            }
+            let server = try await home.serve { _ in .status(status) }
+            let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+            #expect(await [.refused, .tryAgain].contains(home.run(get).status))
+            await home.run(get + ["--json"])
+            await lookAround()
         }
     }
 
     @Test func redirect() async throws {
         for text in Self.nasty {
-            let handler: @Sendable (OriginRequest) -> Response = { _ in
+            let server = try await home.serve { _ in
                 .status("302 Found", fields: [("Location", "http://127.0.0.1:9/\(text)")])
             }
-            try await OriginServer.withServer(handler: handler) { server in
-                let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
-                #expect([.refused, .tryAgain].contains(outcome.status), "\(text.debugDescription)")
-                #expect(!home.has("out.bin"))
-                await lookAround()
-            }
+            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
+            #expect([.refused, .tryAgain].contains(outcome.status), "\(text.debugDescription)")
+            #expect(!home.has("out.bin"))
+            await lookAround()
         }
     }
 
@@ -82,12 +74,10 @@ struct ControlCharacterTests {
     func fileNames(text: String) async throws {
         let name = "a\(text)b.bin"
         try await home.leavePartial(options: ["--key", name])
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let outcome = await home.run("get", server.url(), "--output", home[name])
-            #expect(outcome.status == .success)
-            #expect(home.has(name))
-            await home.run("get", server.url(), "--output", home[name], "--json", "--verbose")
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.run("get", server.url(), "--output", home[name]).expect(.success)
+        #expect(home.has(name))
+        await home.run("get", server.url(), "--output", home[name], "--json", "--verbose")
         await lookAround(name)
         await home.run("pin", name)
         await home.run("purge", name)
@@ -96,19 +86,16 @@ struct ControlCharacterTests {
     /// The name that a URL gives the file in a folder.
     @Test func namesFromURLs() async throws {
         let names = ["%1B%5B2J.bin", "%07.bin", "%C2%9B31m.bin", "%E2%80%AEgpj.bin", "%E2%80%8B.bin"]
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            for name in names {
-                let outcome = await home.run("get", server.url("/\(name)"), "--directory", home.path)
-                #expect([.success, .usage].contains(outcome.status), "\(name)")
-            }
-            // C0 is refused by the URL; the rest of what no person can read in a listing ought to be as well.
-            let made = try home.names().joined()
-            #expect(!made.contains("\u{1B}") && !made.contains("\u{7}"))
-            do {
-                #expect(!made.unicodeScalars.contains("\u{202E}"))
-                #expect(!made.unicodeScalars.contains("\u{9B}"))
-            }
+        let server = try await home.serve(Sample.whole)
+        for name in names {
+            let outcome = await home.run("get", server.url("/\(name)"), "--directory", home.path)
+            #expect([.success, .usage].contains(outcome.status), "\(name)")
         }
+        // C0 is refused by the URL; the rest of what no person can read in a listing ought to be as well.
+        let made = try home.names().joined()
+        #expect(!made.contains("\u{1B}") && !made.contains("\u{7}"))
+        #expect(!made.unicodeScalars.contains("\u{202E}"))
+        #expect(!made.unicodeScalars.contains("\u{9B}"))
     }
 
     @Test func plantedRows() async throws {
@@ -125,11 +112,11 @@ struct ControlCharacterTests {
             await lookAround("k\(index)\(text)")
             let jobs = await home.run("jobs", "--all")
             #expect(jobs.lines.count == index + 1 && jobs.lines.allSatisfy { $0.contains("[needs ") })
-            #expect(await home.run("jobs", outputWidth: 100).output.contains("  needs "))
-            #expect(await home.run("resume").status == .refused)
+            await home.run("jobs", outputWidth: 100).expect(prints: "  needs ")
+            await home.run("resume").expect(.refused)
         }
         #expect(await home.run("list", "--json").lines.count == Self.nasty.count)
-        #expect(await home.run("verify", "--json").status == .damaged)
+        await home.run("verify", "--json").expect(.damaged)
         #expect(await home.run("verify", "--repair").lines.count >= Self.nasty.count)
     }
 
@@ -146,9 +133,7 @@ struct ControlCharacterTests {
             ["list", "--sort", text], [text], ["list", "--\(text)"], ["gc", "--max-size", text],
         ]
         for arguments in bare {
-            do {
-                #expect(await home.run(arguments).status != .success, "\(arguments)")
-            }
+            #expect(await home.run(arguments).status != .success, "\(arguments)")
         }
     }
 }

@@ -6,9 +6,7 @@ import Testing
 /// `-b` and `--cookie-jar`.
 @Suite(.timeLimit(.minutes(20)))
 struct CookieTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Redirects from 127.0.0.1 to localhost, which sets a cookie and redirects once more.
     private static let hops: @Sendable (OriginRequest) -> Response = { request in
@@ -22,8 +20,7 @@ struct CookieTests {
     private func cookies(_ options: [String], urls: [String] = ["/file.bin"]) async throws -> [String?] {
         try await OriginServer.withServer(handler: Self.hops) { server async throws in
             let get = ["get"] + urls.map { server.url($0) } + ["-P", home.path, "--restart", "-j", "1", "--overwrite"]
-            let outcome = await home.run(get + options)
-            #expect(outcome.status == .success, "\(outcome.errors)")
+            await home.run(get + options).expect(.success)
             #expect(server.requests.allSatisfy { $0.fields("cookie").count <= 1 })
             return server.requests.map { $0.field("cookie") }
         }
@@ -41,19 +38,17 @@ struct CookieTests {
     @Test("No cookie follows a redirect away from the host that a field names")
     func otherHost() async throws {
         let place = Mutex("")
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             guard request.path == "/away" else { return .file(Sample.resource, for: request) }
             let fields = [("Location", place.withLock { $0 }), ("Set-Cookie", "session=s1; Path=/")]
             return .status("302 Found", fields: fields)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            place.withLock { $0 = server.url("/file.bin").replacing("127.0.0.1", with: "localhost") }
-            let outcome = await home.run(
-                "get", server.url("/away"), "-o", home["out"], "-H", "Host: secret.example", "-b", "user=u")
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(server.requests.map { $0.field("cookie") } == ["user=u", nil])
-            #expect(server.requests.map { $0.field("host") == "secret.example" } == [true, false])
-        }
+        place.withLock { $0 = server.url("/file.bin").replacing("127.0.0.1", with: "localhost") }
+        let outcome = await home.run(
+            "get", server.url("/away"), "-o", home["out"], "-H", "Host: secret.example", "-b", "user=u")
+        #expect(outcome.status == .success, "\(outcome.errors)")
+        #expect(server.requests.map { $0.field("cookie") } == ["user=u", nil])
+        #expect(server.requests.map { $0.field("host") == "secret.example" } == [true, false])
     }
 
     @Test("Cookies of the command line are sent to the origin of the URL only")
@@ -93,12 +88,10 @@ struct CookieTests {
 
     @Test("A jar that cannot be written is mentioned; a device stays one")
     func unwritable() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--cookie-jar"]
-            let outcome = await home.run(get + [home["none/jar"]])
-            #expect(outcome.status == .success && outcome.errors.contains("cannot write the cookies to"))
-            #expect(await home.run(get + ["/dev/null"]).errors.contains("cookies") == false)
-        }
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url(), "-o", home["out"], "--cookie-jar"]
+        await home.run(get + [home["none/jar"]]).expect(.success, says: "cannot write the cookies to")
+        #expect(await home.run(get + ["/dev/null"]).errors.contains("cookies") == false)
     }
 
     @Test("Cookies of a file are part of the identity, and a job asks for them again")
@@ -109,36 +102,31 @@ struct CookieTests {
         try home.write(line("hunter2").utf8, to: "cookies")
         try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
             let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
-            #expect(await home.run(get + ["-b", home["cookies"]]).status == .tryAgain)
+            await home.run(get + ["-b", home["cookies"]]).expect(.tryAgain)
             #expect(
                 try await home.run("jobs", "--json").json.first?["needs"]?.array?.compactMap(\.string) == ["--cookie"])
             #expect(!String(decoding: try home.storedBytes(), as: UTF8.self).contains("hunter2"))
-            let without = await home.run("resume")
-            #expect(without.status == .refused && without.errors.contains("needs --cookie"), "\(without.errors)")
+            await home.run("resume").expect(.refused, says: "needs --cookie")
             #expect(server.requests.count == 1)
             // The same cookies with another time are the same.
             try home.write(line("hunter2", until: 4_000_000_000).utf8, to: "cookies")
-            let same = await home.run("resume", "-b", home["cookies"])
-            #expect(same.status == .success && same.errors.contains("resumed at"), "\(same.errors)")
+            await home.run("resume", "-b", home["cookies"]).expect(.success, says: "resumed at")
             #expect(server.requests.count == 2)
         }
         try home.write(line("hunter2").utf8, to: "cookies")
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let get = ["get", server.url("/two"), "-o", home["two"], "--retries", "0"]
-            #expect(await home.run(get + ["-b", home["cookies"]]).status == .tryAgain)
-            try home.write(line("other").utf8, to: "cookies")
-            let other = await home.run(get + ["-b", home["cookies"]])
-            #expect(other.status == .success, "\(other.errors)")
-            // Samples are compared first.
-            #expect(server.requests.count > 2, "\(other.errors)")
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url("/two"), "-o", home["two"], "--retries", "0"]
+        await home.run(get + ["-b", home["cookies"]]).expect(.tryAgain)
+        try home.write(line("other").utf8, to: "cookies")
+        let other = await home.run(get + ["-b", home["cookies"]]).expect(.success)
+        // Samples are compared first.
+        #expect(server.requests.count > 2, "\(other.errors)")
     }
 
     @Test(
         "Wrong cookies are usage errors",
         arguments: [["-b", "/none/cookies"], ["-b", "a=\u{1}"], ["--cookie-jar", "http://h/"], ["-b"]])
     func usage(options: [String]) async throws {
-        let outcome = await home.run(["get", "http://127.0.0.1:9/f"] + options)
-        #expect(outcome.status == .usage && !outcome.errors.contains("nknown option"), "\(outcome.errors)")
+        await home.run(["get", "http://127.0.0.1:9/f"] + options).expect(.usage, hides: "nknown option")
     }
 }

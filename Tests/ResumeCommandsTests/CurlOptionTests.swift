@@ -7,15 +7,13 @@ import Testing
 /// Further options that curl has, and the variables that it reads.
 @Suite(.timeLimit(.minutes(20)))
 struct CurlOptionTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test(
         "Digest: the password is not sent in clear, and the method is part of the identity",
         arguments: ["--digest", "--anyauth"])
     func digest(option: String) async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             if request.field("authorization")?.hasPrefix("Digest ") == true {
                 return .file(Sample.resource, for: request, cutAfter: request.number == 2 ? Sample.cut : nil)
             }
@@ -24,20 +22,16 @@ struct CurlOptionTests {
                 "401 Unauthorized",
                 fields: [("WWW-Authenticate", challenge), ("WWW-Authenticate", "Basic realm=\"r\"")])
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--retries", "0", "-u", "me:p:w", option]
-            #expect(await home.run(get).status == .tryAgain)
-            let fields = server.requests.map { $0.field("authorization") ?? "" }
-            #expect(fields.first == "" && fields.last?.contains("username=\"me\"") == true, "\(fields)")
-            #expect(
-                try await home.run("jobs", "--json").json.first?["needs"]?.array?.compactMap(\.string)
-                    == [option, "Authorization"])
-            let basic = await home.run("resume", "-u", "me:p:w")
-            #expect(basic.status == .refused && basic.errors.contains("needs \(option)"), "\(basic.errors)")
-            let resumed = await home.run("resume", "-u", "me:p:w", option)
-            #expect(resumed.status == .success && resumed.errors.contains("resumed at"), "\(resumed.errors)")
-            #expect(server.requests.allSatisfy { $0.field("authorization")?.hasPrefix("Basic") != true })
-        }
+        let get = ["get", server.url(), "-o", home["out"], "--retries", "0", "-u", "me:p:w", option]
+        await home.run(get).expect(.tryAgain)
+        let fields = server.requests.map { $0.field("authorization") ?? "" }
+        #expect(fields.first == "" && fields.last?.contains("username=\"me\"") == true, "\(fields)")
+        #expect(
+            try await home.run("jobs", "--json").json.first?["needs"]?.array?.compactMap(\.string)
+                == [option, "Authorization"])
+        await home.run("resume", "-u", "me:p:w").expect(.refused, says: "needs \(option)")
+        await home.run("resume", "-u", "me:p:w", option).expect(.success, says: "resumed at")
+        #expect(server.requests.allSatisfy { $0.field("authorization")?.hasPrefix("Basic") != true })
     }
 
     /// Starts a server that wants a certificate of the client; returns it, the authority that it has, and such a certificate.
@@ -66,15 +60,13 @@ struct CurlOptionTests {
             ["-E", "\(home.path)/a\\:b.pem:p:w"],
         ]
         for option in options {
-            let outcome = await home.run(get + ["--restart"] + option)
-            #expect(outcome.status == .success, "\(option): \(outcome.errors)")
+            await home.run(get + ["--restart"] + option).expect(.success)
         }
         for option in [["-E", "\(home.path)/a\\:b.pem:wrong"], ["-E", home["a:b.pem"]]] {
             let outcome = await home.run(get + ["--restart"] + option)
             #expect(outcome.status != .success && !outcome.errors.contains("p:w"), "\(option): \(outcome.errors)")
         }
-        let none = await home.run(get + ["-E", home["none.pem"]])
-        #expect(none.status == .notFound && none.errors.contains("none.pem cannot be read"))
+        await home.run(get + ["-E", home["none.pem"]]).expect(.notFound, says: "none.pem cannot be read")
         await nginx.stop()
     }
 
@@ -87,9 +79,8 @@ struct CurlOptionTests {
             (["-U", "me:pw"], "into the URL of --proxy"),
         ])
     func refused(options: [String], advice: String) async throws {
-        let outcome = await home.run(["get", "http://127.0.0.1:1/file", "-o", home["out"]] + options)
-        #expect(outcome.status == .usage && outcome.errors.contains(advice), "\(outcome.errors)")
-        #expect(!outcome.errors.contains("--tlsv1.0"))
+        await home.run(["get", "http://127.0.0.1:1/file", "-o", home["out"]] + options)
+            .expect(.usage, says: advice, hides: "--tlsv1.0")
     }
 
     @Test("An address of the other version is refused at once", arguments: [("-6", "127.0.0.1"), ("-4", "[::1]")])
@@ -101,15 +92,13 @@ struct CurlOptionTests {
     @Test("The certificate of the client is part of the identity, and a job asks for it again")
     func certificateIdentity() async throws {
         try home.write("-----BEGIN CERTIFICATE-----\n".utf8, to: "own.pem")
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
-            #expect(await home.run(get + ["-E", "\(home["own.pem"]):hunter2"]).status == .tryAgain)
-            #expect(await home.run("jobs").output.contains("[needs --cert]"))
-            #expect(await home.run("resume").errors.contains("needs --cert"))
-            #expect(!String(decoding: try home.storedBytes(), as: UTF8.self).contains("hunter2"))
-            let same = await home.run("resume", "-E", home["own.pem"])
-            #expect(same.status == .success && same.errors.contains("resumed at"), "\(same.errors)")
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
+        await home.run(get + ["-E", "\(home["own.pem"]):hunter2"]).expect(.tryAgain)
+        await home.run("jobs").expect(prints: "[needs --cert]")
+        await home.run("resume").expect(says: "needs --cert")
+        #expect(!String(decoding: try home.storedBytes(), as: UTF8.self).contains("hunter2"))
+        await home.run("resume", "-E", home["own.pem"]).expect(.success, says: "resumed at")
     }
 
     @Test("The variables with certificates are read without --cacert, and only for https")
@@ -132,44 +121,39 @@ struct CurlOptionTests {
                 environment: variables.merging(["RESUMECTL_STORE": home.store]) { $1 })
             #expect((outcome.status == .success) == isTrusted, "\(variables): \(outcome.errors)")
         }
-        let plain = await home.run(
+        await home.run(
             ["get", nginx.url("file.bin"), "-o", home["plain"]],
-            environment: ["SSL_CERT_FILE": "/none", "RESUMECTL_STORE": home.store])
-        #expect(plain.status == .success, "\(plain.errors)")
+            environment: ["SSL_CERT_FILE": "/none", "RESUMECTL_STORE": home.store]
+        ).expect(.success)
         await nginx.stop()
     }
 
     @Test("A proxy that cannot be used fails only the downloads that it applies to")
     func proxies() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
-            func run(_ variables: [String: String], _ options: String...) async -> Outcome {
-                await home.run(
-                    get + ["--restart"] + options,
-                    environment: variables.merging(["RESUMECTL_STORE": home.store]) { $1 })
-            }
-            #expect(await run(["https_proxy": "nonsense://"]).status == .success)
-            let wrong = await run(["http_proxy": "nonsense://"])
-            #expect(wrong.status == .refused && wrong.errors.contains("http_proxy does not name a supported proxy"))
-            #expect(await run(["http_proxy": "nonsense://", "no_proxy": "127.0.0.0/8"]).status == .success)
-            #expect(await run(["http_proxy": "http://127.0.0.1:9"], "-x", "").status == .success)
-            #expect(await run(["all_proxy": "http://127.0.0.1:9"], "-x", "").status == .success)
-            let socks = await run([:], "--socks5-hostname", "127.0.0.1:9")
-            #expect(socks.status == .tryAgain && socks.errors.contains("via the proxy 127.0.0.1:9"), "\(socks.errors)")
-            #expect(await run([:], "-x", "nonsense://h").status == .usage)
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url(), "-o", home["out"], "--retries", "0"]
+        func run(_ variables: [String: String], _ options: String...) async -> Outcome {
+            await home.run(
+                get + ["--restart"] + options,
+                environment: variables.merging(["RESUMECTL_STORE": home.store]) { $1 })
         }
+        await run(["https_proxy": "nonsense://"]).expect(.success)
+        await run(["http_proxy": "nonsense://"]).expect(.refused, says: "http_proxy does not name a supported proxy")
+        await run(["http_proxy": "nonsense://", "no_proxy": "127.0.0.0/8"]).expect(.success)
+        await run(["http_proxy": "http://127.0.0.1:9"], "-x", "").expect(.success)
+        await run(["all_proxy": "http://127.0.0.1:9"], "-x", "").expect(.success)
+        await run([:], "--socks5-hostname", "127.0.0.1:9").expect(.tryAgain, says: "via the proxy 127.0.0.1:9")
+        await run([:], "-x", "nonsense://h").expect(.usage)
     }
 
     @Test("A server gets one Host field, the last one that is given")
     func host() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "-H", "Host: a.example", "-H", "host: b.example"]
-            for proxy in [[], ["-x", "http://127.0.0.1:\(server.port)"]] {
-                let outcome = await home.run(get + ["--restart"] + proxy)
-                #expect(outcome.status == .success, "\(outcome.errors)")
-            }
-            #expect(server.requests.map { $0.fields("host") } == [["b.example"], ["b.example"]])
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url(), "-o", home["out"], "-H", "Host: a.example", "-H", "host: b.example"]
+        for proxy in [[], ["-x", "http://127.0.0.1:\(server.port)"]] {
+            await home.run(get + ["--restart"] + proxy).expect(.success)
         }
+        #expect(server.requests.map { $0.fields("host") } == [["b.example"], ["b.example"]])
     }
 
     @Test("A client's certificate is presented to the origin of the URL only")
@@ -180,21 +164,19 @@ struct CurlOptionTests {
         let (nginx, trusted, own) = try await serving(folder, other)
         let place = nginx.secureURL("file.bin")
         let away: @Sendable (OriginRequest) -> Response = { _ in .status("302 Found", fields: [("Location", place)]) }
-        try await OriginServer.withServer(handler: away) { origin async throws in
-            let options = ["-o", home["out"], "--retries", "0", "--cacert", trusted, "-E", own]
-            let outcome = await home.run(["get", origin.url()] + options)
-            #expect(outcome.status != .success, "\(outcome.errors)")
-            let direct = await home.run(["get", place] + options)
-            #expect(direct.status == .success, "\(direct.errors)")
-        }
+        let origin = try await home.serve(away)
+        let options = ["-o", home["out"], "--retries", "0", "--cacert", trusted, "-E", own]
+        let outcome = await home.run(["get", origin.url()] + options)
+        #expect(outcome.status != .success, "\(outcome.errors)")
+        await home.run(["get", place] + options).expect(.success)
         await nginx.stop()
     }
 
     @Test("Versions of TLS that old devices need have keys of their own; HTTP/3 needs a libcurl with it")
     func versions() async throws {
         let get = ["get", "https://127.0.0.1:9/f", "-o", home["out"], "--retries", "0"]
-        #expect(await home.run(get + ["--tls-old", "--tls-max", "1.2"]).status == .tryAgain)
-        #expect(await home.run("jobs").output.contains("[needs --tls-old]"))
+        await home.run(get + ["--tls-old", "--tls-max", "1.2"]).expect(.tryAgain)
+        await home.run("jobs").expect(prints: "[needs --tls-old]")
         let outcome = await home.run(get + ["--http3"])
         #expect(outcome.status == .tryAgain || outcome.errors.contains("does not support HTTP/3"), "\(outcome.errors)")
     }
@@ -206,8 +188,7 @@ struct CurlOptionTests {
             ["-x", "p", "--socks5-hostname", "q"], ["-x", "8"], ["--cert"],
         ])
     func usage(options: [String]) async throws {
-        let outcome = await home.run(["get", "http://127.0.0.1:9/f"] + options)
-        #expect(outcome.status == .usage && !outcome.errors.contains("nknown option"), "\(outcome.errors)")
+        await home.run(["get", "http://127.0.0.1:9/f"] + options).expect(.usage, hides: "nknown option")
         #expect(try home.names().isEmpty)
     }
 }

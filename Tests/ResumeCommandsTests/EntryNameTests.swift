@@ -5,9 +5,7 @@ import Testing
 /// Entries are named by their key, URL, destination, or a part of these, by all commands alike.
 @Suite(.timeLimit(.minutes(20)))
 struct EntryNameTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test("A destination or a part of a URL names an entry", arguments: ["destination", "part"])
     func names(kind: String) async throws {
@@ -25,10 +23,9 @@ struct EntryNameTests {
         #expect(log.status == .success && !log.lines.isEmpty && log.output == whole.output)
         let rows = "chunk SET received = received + 1 WHERE download = (SELECT id FROM download WHERE url = '\(url)')"
         try await home.sql("UPDATE \(rows)")
-        #expect(await home.run("verify", name).status == .damaged)
-        #expect(await home.run("verify", "second-im").status == .success)
-        let purge = await home.run("purge", name)
-        #expect(purge.status == .success && purge.output.contains("removed \(url)"), "\(purge.errors)")
+        await home.run("verify", name).expect(.damaged)
+        await home.run("verify", "second-im").expect(.success)
+        await home.run("purge", name).expect(.success, prints: "removed \(url)")
         #expect(try await home.run("list", "--json").json.count == 1)
     }
 
@@ -47,16 +44,15 @@ struct EntryNameTests {
     @Test("One or two characters are no part of a name, so that a mistyped key removes nothing")
     func short() async throws {
         try await home.leavePartial(options: ["--key", "release"])
-        #expect(await home.run("purge", "re").status == .refused)
-        #expect(await home.run("purge", "rel").status == .success)
+        await home.run("purge", "re").expect(.refused)
+        await home.run("purge", "rel").expect(.success)
     }
 
     @Test("One ideograph is a part of a name, in a destination or encoded in a URL", arguments: ["映", "映画", "画 1"])
     func ideographs(text: String) async throws {
         let url = try await home.leavePartial("%E6%98%A0%E7%94%BB%201.bin", options: ["--output", home["one"]])
         for command in ["show", "log", "pin"] {
-            let outcome = await home.run(command, text)
-            #expect(outcome.status == .success, "\(command): \(outcome.errors)")
+            await home.run(command, text).expect(.success)
         }
         #expect(try await home.entry(url)?["pinned"]?.bool == true)
     }
@@ -71,17 +67,13 @@ struct EntryNameTests {
 
     @Test("A refusal says that the partial data is kept, and is recorded once for the range and once for the file")
     func refusal() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             request.number == 1 ? .file(Sample.resource, for: request, cutAfter: Sample.cut) : .status("404 Not Found")
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "-o", home["file"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            let refused = await home.run(get)
-            #expect(refused.status == .refused)
-            #expect(refused.errors.contains("404 Not Found; the partial data is kept\n"), "\(refused.errors)")
-            #expect(server.requests.map { $0.field("Range") != nil } == [false, true, false])
-            #expect(await home.run("log").output.ranges(of: "404 Not Found").count == 2)
-        }
+        let get = ["get", server.url(), "-o", home["file"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        await home.run(get).expect(.refused, says: "404 Not Found; the partial data is kept\n")
+        #expect(server.requests.map { $0.field("Range") != nil } == [false, true, false])
+        #expect(await home.run("log").output.ranges(of: "404 Not Found").count == 2)
     }
 }

@@ -7,48 +7,35 @@ import Testing
 /// The statuses that `get` ends with, but for usage.
 @Suite(.timeLimit(.minutes(20)))
 struct ExitStatusTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test(arguments: [(401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"), (410, "Gone")])
     func refusedByTheServer(status: Int, phrase: String) async throws {
-        try await OriginServer.withServer(handler: { _ in .status("\(status) \(phrase)") }) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
-            #expect(outcome.status == .refused)
-            #expect(outcome.errors.contains("\(status) \(phrase)"))
-            #expect(!home.has("out.bin"))
-            #expect(server.requests.count == 1)
-            // Nothing came, so nothing is kept.
-            let list = await home.run("list")
-            #expect(list.output.isEmpty)
-        }
+        let server = try await home.serve { _ in .status("\(status) \(phrase)") }
+        await home.run("get", server.url(), "--output", home["out.bin"]).expect(.refused, says: "\(status) \(phrase)")
+        #expect(!home.has("out.bin"))
+        #expect(server.requests.count == 1)
+        // Nothing came, so nothing is kept.
+        #expect(await home.run("list").output.isEmpty)
     }
 
     /// The trap of the expired link: a refusal takes nothing away from what is held.
     @Test func aRefusalKeepsWhatIsHeld() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            server.setHandler { _ in .status("403 Forbidden", body: Array("expired".utf8)) }
-            #expect(await home.run(get).status == .refused)
-            #expect(try await home.held(server.url()) == Sample.cut)
-            server.setHandler(Sample.whole)
-            let third = await home.run(get)
-            #expect(third.status == .success)
-            #expect(third.errors.contains("resumed at"))
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        server.setHandler { _ in .status("403 Forbidden", body: Array("expired".utf8)) }
+        await home.run(get).expect(.refused)
+        #expect(try await home.held(server.url()) == Sample.cut)
+        server.setHandler(Sample.whole)
+        await home.run(get).expect(.success, says: "resumed at")
     }
 
     @Test func unreachable() async throws {
         // A port of which no server takes one: it needs privileges and is the protocol "discard".
-        let outcome = await home.run(
-            "get", "http://127.0.0.1:9/file.bin", "--output", home["out.bin"], "--retries", "0")
-        #expect(outcome.status == .tryAgain)
-        do {
-            #expect(outcome.errors.contains("could not connect to 127.0.0.1"))
-            #expect(!outcome.errors.contains("reset"))
-        }
+        await home.run(
+            "get", "http://127.0.0.1:9/file.bin", "--output", home["out.bin"], "--retries", "0"
+        ).expect(.tryAgain, says: "could not connect to 127.0.0.1", hides: "reset")
     }
 
     @Test func noAnswerForNow() async throws {
@@ -58,45 +45,37 @@ struct ExitStatusTests {
             Response([.raw(Array("no".utf8)), .close]),
         ]
         for answer in answers {
-            try await OriginServer.withServer(handler: { _ in answer }) { server async throws in
-                let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
-                #expect(outcome.status == .tryAgain, "\(answer): \(outcome.errors)")
-                #expect(!home.has("out.bin"))
-                #expect(server.requests.count == 1)
-            }
+            let server = try await home.serve { _ in answer }
+            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
+            #expect(outcome.status == .tryAgain, "\(answer): \(outcome.errors)")
+            #expect(!home.has("out.bin"))
+            #expect(server.requests.count == 1)
         }
     }
 
     @Test func stalled() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            let outcome = await home.run(get + ["--stall-timeout", "5"])
-            #expect(outcome.status == .tryAgain)
-            #expect(outcome.errors.contains("stalled: less than"))
-            let held = try #require(try await home.held(server.url()))
-            #expect((1...Sample.cut).contains(held))
-            server.setHandler(Sample.whole)
-            let second = try await home.run(get + ["--json"]).json
-            #expect(second.last?["event"]?.string == "finished" && second.last?["reusedBytes"]?.integer == held)
-        }
+        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+        await home.run(get + ["--stall-timeout", "5"]).expect(.tryAgain, says: "stalled: less than")
+        let held = try #require(try await home.held(server.url()))
+        #expect((1...Sample.cut).contains(held))
+        server.setHandler(Sample.whole)
+        let second = try await home.run(get + ["--json"]).json
+        #expect(second.last?["event"]?.string == "finished" && second.last?["reusedBytes"]?.integer == held)
     }
 
     /// A server whose tag is another one each time ends as something to try again, not in an endless loop.
     @Test func unstable() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             .file(Resource(Sample.content, etag: "\"v\(request.number)\""), for: request, cutAfter: 100_000)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--json")
-            #expect(outcome.status == .tryAgain)
-            let last = try #require(try outcome.json.last)
-            #expect(last["reason"]?.string == "unstable")
-            #expect(server.requests.count < 8)
-            #expect(!home.has("out.bin"))
-        }
+        let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--json").expect(.tryAgain)
+        let last = try #require(try outcome.json.last)
+        #expect(last["reason"]?.string == "unstable")
+        #expect(server.requests.count < 8)
+        #expect(!home.has("out.bin"))
     }
 
     @Test func interruptedByTheUser() async throws {
@@ -166,42 +145,34 @@ struct ExitStatusTests {
     func unwritableDestination(name: String) async throws {
         try home.makeFolder("folder")
         try home.write([1], to: "file")
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home[name])
-            #expect(outcome.status == .cannotCreate, "\(outcome.errors)")
-            #expect(outcome.errors.contains("cannot write"))
-            #expect(server.acceptedConnections == 0)
-            #expect(try home.names() == ["file", "folder"])
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.run("get", server.url(), "--output", home[name]).expect(.cannotCreate, says: "cannot write")
+        #expect(server.acceptedConnections == 0)
+        #expect(try home.names() == ["file", "folder"])
     }
 
     @Test func unwritableFolder() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            try home.write([1], to: "file")
-            for folder in [home["file/folder"], home["file"], "/proc/resumectl/folder"] {
-                let outcome = await home.run("get", server.url(), server.url("/b.bin"), "--directory", folder)
-                #expect(outcome.status == .cannotCreate)
-                #expect(outcome.errors.contains("cannot write") && outcome.errors.contains(folder), "\(outcome.errors)")
-            }
-            #expect(server.acceptedConnections == 0)
+        let server = try await home.serve(Sample.whole)
+        try home.write([1], to: "file")
+        for folder in [home["file/folder"], home["file"], "/proc/resumectl/folder"] {
+            await home.run("get", server.url(), server.url("/b.bin"), "--directory", folder)
+                .expect(.cannotCreate, says: "cannot write", folder)
         }
+        #expect(server.acceptedConnections == 0)
     }
 
     /// A store that cannot be made, since not even root makes folders there.
     @Test(arguments: ["/proc/resumectl/store", "/proc/self/task", "/dev/null/store"])
     func storeThatCannotBeMade(path: String) async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--store", path)
-            #expect(outcome.status == (path.hasPrefix("/proc") ? .io : .damaged), "\(outcome.errors)")
-            #expect(outcome.errors.contains(path.hasPrefix("/proc/r") ? "/proc/resumectl" : path), "\(outcome.errors)")
-            #expect(server.acceptedConnections == 0)
-        }
+        let server = try await home.serve(Sample.whole)
+        let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--store", path)
+        #expect(outcome.status == (path.hasPrefix("/proc") ? .io : .damaged), "\(outcome.errors)")
+        #expect(outcome.errors.contains(path.hasPrefix("/proc/r") ? "/proc/resumectl" : path), "\(outcome.errors)")
+        #expect(server.acceptedConnections == 0)
     }
 
     @Test func noInputFile() async throws {
-        let outcome = await home.run("get", "--input-file", home["missing.txt"])
-        #expect(outcome.status == .notFound)
-        #expect(outcome.errors.contains("missing.txt"))
+        await home.run("get", "--input-file", home["missing.txt"]).expect(.notFound, says: "missing.txt")
         #expect(try home.names().isEmpty)
     }
 
@@ -210,8 +181,7 @@ struct ExitStatusTests {
     @Test(arguments: ofAnEntry)
     func noSuchEntry(command: String) async throws {
         try await home.leavePartial()
-        let outcome = await home.run(command, "http://127.0.0.1:9/other.bin")
-        #expect(outcome.status == .notFound)
+        let outcome = await home.run(command, "http://127.0.0.1:9/other.bin").expect(.notFound)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.contains("no entry http://127.0.0.1:9/other.bin"))
         #expect(outcome.errors.contains("resumectl list"))
@@ -220,8 +190,7 @@ struct ExitStatusTests {
     /// A file without certificates is found before any request, and is not taken for a fault of the network.
     @Test func noCertificates() async throws {
         try Data("not a certificate".utf8).write(to: URL(fileURLWithPath: home["ca.pem"]))
-        let outcome = await home.run("get", "https://127.0.0.1:9/file.bin", "--cacert", home["ca.pem"])
-        #expect(outcome.status == .notFound)
-        #expect(outcome.errors.contains("no certificates in PEM form"))
+        await home.run("get", "https://127.0.0.1:9/file.bin", "--cacert", home["ca.pem"])
+            .expect(.notFound, says: "no certificates in PEM form")
     }
 }

@@ -7,149 +7,109 @@ import Testing
 /// `get`: a fresh download, one that goes on, and one that starts over.
 @Suite(.timeLimit(.minutes(20)))
 struct GetTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test func fresh() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
-            #expect(outcome.status == .success)
-            // The path, for another program.
-            #expect(outcome.output == home["out.bin"] + "\n")
-            #expect(outcome.errors == "\(home["out.bin"]): done, 293.0 KiB\n")
-            #expect(Sample.content.matches(try home.bytes("out.bin")))
-            #expect(server.requests.count == 1)
-            #expect(server.requests.first?.field("Range") == nil)
-            // Nothing is left of it but the log, and nothing beside the file.
-            #expect(try home.names() == ["out.bin", "store"])
-            #expect(try home.names(in: "store/blobs").isEmpty)
-            let list = await home.run("list")
-            #expect(list.output.isEmpty)
-        }
+        let server = try await home.serve(Sample.whole)
+        let outcome = await home.run("get", server.url(), "--output", home["out.bin"]).expect(.success)
+        // The path, for another program.
+        #expect(outcome.output == home["out.bin"] + "\n")
+        #expect(outcome.errors == "\(home["out.bin"]): done, 293.0 KiB\n")
+        #expect(Sample.content.matches(try home.bytes("out.bin")))
+        #expect(server.requests.count == 1)
+        #expect(server.requests.first?.field("Range") == nil)
+        // Nothing is left of it but the log, and nothing beside the file.
+        #expect(try home.names() == ["out.bin", "store"])
+        #expect(try home.names(in: "store/blobs").isEmpty)
+        #expect(await home.run("list").output.isEmpty)
     }
 
     @Test func anEmptyFile() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(Content("")), for: $0) }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home["out.bin"])
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(try home.bytes("out.bin").isEmpty)
-        }
+        let server = try await home.serve { .file(Resource(Content("")), for: $0) }
+        await home.run("get", server.url(), "--output", home["out.bin"]).expect(.success)
+        #expect(try home.bytes("out.bin").isEmpty)
     }
 
     @Test func resumedByTheNextRun() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let first = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
-            #expect(first.status == .tryAgain)
-            #expect(first.errors.contains("kept"))
-            #expect(!home.has("out.bin"))
+        let server = try await home.serve(Sample.cutOnce)
+        await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "0")
+            .expect(.tryAgain, says: "kept")
+        #expect(!home.has("out.bin"))
 
-            let second = await home.run("get", server.url(), "--output", home["out.bin"])
-            #expect(second.status == .success)
-            #expect(second.errors.contains("resumed at 195.3 KiB of 293.0 KiB"))
-            #expect(second.errors.contains("195.3 KiB of it reused"))
-            #expect(Sample.content.matches(try home.bytes("out.bin")))
-            // A few KiB are asked for again, to be compared.
-            let request = try #require(server.requests.last)
-            let firstByte = try #require(request.byteRange?.first)
-            #expect(firstByte < Sample.cut && firstByte >= Sample.cut - 65536)
-            #expect(request.field("If-Range") == "\"v1\"")
-        }
+        await home.run("get", server.url(), "--output", home["out.bin"])
+            .expect(.success, says: "resumed at 195.3 KiB of 293.0 KiB", "195.3 KiB of it reused")
+        #expect(Sample.content.matches(try home.bytes("out.bin")))
+        // A few KiB are asked for again, to be compared.
+        let request = try #require(server.requests.last)
+        let firstByte = try #require(request.byteRange?.first)
+        #expect(firstByte < Sample.cut && firstByte >= Sample.cut - 65536)
+        #expect(request.field("If-Range") == "\"v1\"")
     }
 
     @Test func resumedWithinTheRun() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let outcome = await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "1")
-            #expect(outcome.status == .success)
-            #expect(outcome.errors.contains("retrying at once"))
-            #expect(outcome.errors.contains("resumed at"))
-            #expect(Sample.content.matches(try home.bytes("out.bin")))
-            #expect(server.requests.count == 2)
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        await home.run("get", server.url(), "--output", home["out.bin"], "--retries", "1")
+            .expect(.success, says: "retrying at once", "resumed at")
+        #expect(Sample.content.matches(try home.bytes("out.bin")))
+        #expect(server.requests.count == 2)
     }
 
     @Test func startedOverAfterAChange() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            // Another file by now, and cut as well: so that there is something to show.
-            server.setHandler { .file(Sample.changedResource, for: $0, cutAfter: 100_000) }
-            let second = await home.run(get)
-            #expect(second.status == .tryAgain)
-            #expect(second.errors.contains("restarted"))
-            #expect(second.errors.contains("its ETag was \"v1\" and is now \"v2\""))
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        // Another file by now, and cut as well: so that there is something to show.
+        server.setHandler { .file(Sample.changedResource, for: $0, cutAfter: 100_000) }
+        await home.run(get).expect(.tryAgain, says: "restarted", "its ETag was \"v1\" and is now \"v2\"")
 
-            let show = await home.run("show", server.url())
-            #expect(show.output.contains("its ETag was \"v1\" and is now \"v2\""))
-            let log = await home.run("log", server.url())
-            #expect(log.output.contains("restarted"))
-            #expect(log.output.contains("its ETag was \"v1\" and is now \"v2\""))
-            let events = try await home.run("log", server.url(), "--json").json
-            let restart = try #require(events.first { $0["kind"]?.string == "restarted" })
-            #expect(restart["reason"]?.string == "entity-tag-changed")
-            #expect(restart["bytes"]?.integer == Sample.cut)
+        await home.run("show", server.url()).expect(prints: "its ETag was \"v1\" and is now \"v2\"")
+        await home.run("log", server.url())
+            .expect(prints: "restarted", "its ETag was \"v1\" and is now \"v2\"")
+        let events = try await home.run("log", server.url(), "--json").json
+        let restart = try #require(events.first { $0["kind"]?.string == "restarted" })
+        #expect(restart["reason"]?.string == "entity-tag-changed")
+        #expect(restart["bytes"]?.integer == Sample.cut)
 
-            server.setHandler { .file(Sample.changedResource, for: $0) }
-            #expect(await home.run(get).status == .success)
-            #expect(Sample.changed.matches(try home.bytes("out.bin")))
-        }
+        server.setHandler { .file(Sample.changedResource, for: $0) }
+        await home.run(get).expect(.success)
+        #expect(Sample.changed.matches(try home.bytes("out.bin")))
     }
 
     /// The trap of a server that answers 206 of another file whatever `If-Range` says.
     @Test func startedOverThoughIfRangeIsIgnored() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            var resource = Sample.changedResource
-            resource.ignoresIfRange = true
-            let careless = resource
-            server.setHandler { .file(careless, for: $0) }
-            let second = await home.run(get)
-            #expect(second.status == .success, "\(second.errors)")
-            #expect(Sample.changed.matches(try home.bytes("out.bin")))
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        var resource = Sample.changedResource
+        resource.ignoresIfRange = true
+        let careless = resource
+        server.setHandler { .file(careless, for: $0) }
+        await home.run(get).expect(.success)
+        #expect(Sample.changed.matches(try home.bytes("out.bin")))
     }
 
     @Test func restart() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            let second = await home.run(get + ["--restart", "--json"])
-            #expect(second.status == .success)
-            #expect(server.requests.last?.field("Range") == nil)
-            let finished = try #require(try second.json.last)
-            #expect(finished["reusedBytes"]?.integer == 0)
-            #expect(Sample.content.matches(try home.bytes("out.bin")))
-            let log = try await home.run("log", "--json").json
-            #expect(log.contains { $0["reason"]?.string == "restart-requested" && $0["bytes"]?.integer == Sample.cut })
-        }
-    }
-
-    /// With `--restart`, too, the events say that it began anew and why.
-    @Test func restartIsTold() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            let second = await home.run(get + ["--restart", "--json"])
-            #expect(second.status == .success)
-            do {
-                let first = try #require(try second.json.first)
-                #expect(first["event"]?.string == "restarted")
-                #expect(first["reason"]?.string == "restart-requested")
-            }
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        let second = await home.run(get + ["--restart", "--json"]).expect(.success)
+        #expect(server.requests.last?.field("Range") == nil)
+        let first = try #require(try second.json.first)
+        #expect(first["event"]?.string == "restarted" && first["reason"]?.string == "restart-requested")
+        #expect(try second.json.last?["reusedBytes"]?.integer == 0)
+        #expect(Sample.content.matches(try home.bytes("out.bin")))
+        let log = try await home.run("log", "--json").json
+        #expect(log.contains { $0["reason"]?.string == "restart-requested" && $0["bytes"]?.integer == Sample.cut })
     }
 
     @Test func anExistingFileIsReplacedOnlyByTheWhole() async throws {
         try home.write("old".utf8, to: "out.bin")
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            #expect(try home.bytes("out.bin") == Array("old".utf8))
-            #expect(await home.run(get).status == .success)
-            #expect(Sample.content.matches(try home.bytes("out.bin")))
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        #expect(try home.bytes("out.bin") == Array("old".utf8))
+        await home.run(get).expect(.success)
+        #expect(Sample.content.matches(try home.bytes("out.bin")))
     }
 
     /// Whether somebody waits for a download, which is a lock of a byte behind the first one.
@@ -167,26 +127,24 @@ struct GetTests {
     /// A second download of the same file waits for the first one, and the origin is asked once.
     @Test func oneOriginRequestForTwoRuns() async throws {
         let rest = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, pausingAt: 100_000, for: .gate(rest))
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            // The gate may stay closed for long on a busy machine, which is no stall.
-            let get = ["get", server.url(), "--stall-timeout", "1h", "--output"]
-            let first = Task { await home.run(get + [home["a.bin"]]) }
-            try await wait { server.bodyBytesSent > 0 }
-            #expect(!isAwaited())
-            let second = Task { await home.run(get + [home["b.bin"]]) }
-            // The first one does not end before the second one waits: it says so before it holds the lock that shows it.
-            try await wait { home.transcriptSoFar.contains("waiting for another download") }
-            try await wait { isAwaited() }
-            rest.open()
-            #expect(await first.value.status == .success)
-            #expect(await second.value.status == .success)
-            #expect(await second.value.errors.contains("waiting for another download"))
-            #expect(server.requests.count == 1)
-            #expect(Sample.content.matches(try home.bytes("a.bin")))
-            #expect(Sample.content.matches(try home.bytes("b.bin")))
-        }
+        // The gate may stay closed for long on a busy machine, which is no stall.
+        let get = ["get", server.url(), "--stall-timeout", "1h", "--output"]
+        let first = Task { await home.run(get + [home["a.bin"]]) }
+        try await wait { server.bodyBytesSent > 0 }
+        #expect(!isAwaited())
+        let second = Task { await home.run(get + [home["b.bin"]]) }
+        // The first one does not end before the second one waits: it says so before it holds the lock that shows it.
+        try await wait { home.transcriptSoFar.contains("waiting for another download") }
+        try await wait { isAwaited() }
+        rest.open()
+        #expect(await first.value.status == .success)
+        #expect(await second.value.status == .success)
+        #expect(await second.value.errors.contains("waiting for another download"))
+        #expect(server.requests.count == 1)
+        #expect(Sample.content.matches(try home.bytes("a.bin")))
+        #expect(Sample.content.matches(try home.bytes("b.bin")))
     }
 }

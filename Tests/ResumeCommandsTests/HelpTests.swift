@@ -5,9 +5,7 @@ import Testing
 /// Help, version and completions.
 @Suite(.timeLimit(.minutes(20)))
 struct HelpTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private static let commands = [
         "get", "list", "show", "purge", "gc", "set", "verify", "stats", "log", "pin", "unpin", "doctor", "config",
@@ -18,8 +16,7 @@ struct HelpTests {
     func missingArgument() async {
         for command in ["pin", "unpin", "show", "adopt", "completions", "set"] {
             for arguments in [[command], [command, "--json"]] {
-                let outcome = await home.run(arguments)
-                #expect(outcome.status == .usage, "\(arguments)")
+                let outcome = await home.run(arguments).expect(.usage)
                 #expect(outcome.errors.hasPrefix("Error: "), "\(arguments): \(outcome.errors)")
                 #expect(outcome.errors.contains("Usage: resumectl \(command) "), "\(outcome.errors)")
                 #expect(outcome.errors.contains("See 'resumectl \(command) --help'"), "\(outcome.errors)")
@@ -36,8 +33,7 @@ struct HelpTests {
 
     @Test func overview() async throws {
         for arguments in [["--help"], ["-h"], ["help"], []] {
-            let outcome = await home.run(arguments)
-            #expect(outcome.status == .success)
+            let outcome = await home.run(arguments).expect(.success)
             #expect(outcome.errors.isEmpty)
             #expect(outcome.output.contains("EXAMPLE"))
             for command in Self.commands { #expect(outcome.output.contains("\n  \(command)"), "\(command)") }
@@ -48,13 +44,10 @@ struct HelpTests {
     @Test(arguments: commands)
     func ofACommand(command: String) async throws {
         for arguments in [[command, "--help"], [command, "-h"], ["help", command]] {
-            let outcome = await home.run(arguments)
-            #expect(outcome.status == .success)
+            let outcome = await home.run(arguments).expect(.success)
             #expect(outcome.errors.isEmpty)
-            do {
-                #expect(outcome.output.contains("EXAMPLE:\n  resumectl \(command)"))
-                #expect(outcome.output.contains("USAGE: resumectl \(command)"))
-            }
+            #expect(outcome.output.contains("EXAMPLE:\n  resumectl \(command)"))
+            #expect(outcome.output.contains("USAGE: resumectl \(command)"))
             #expect(outcome.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
         }
     }
@@ -176,27 +169,24 @@ struct HelpTests {
         let outcome = await home.run("help", name)
         #expect(outcome.status == .success && outcome.errors.isEmpty && outcome.lines.count > 5)
         #expect(outcome.lines.allSatisfy { $0.count <= 110 })
-        #expect(await home.run("help").output.contains("help \(name)"))
+        await home.run("help").expect(prints: "help \(name)")
         let marks = [
             "exit-status": "130  Interrupted", "environment": "RESUMECTL_CONFIG ", "files": "~/.netrc ",
             "errors": "404 Not Found ",
         ]
-        let mark = marks[name]
-        #expect(outcome.output.contains(mark ?? "?"))
+        #expect(outcome.output.contains(marks[name] ?? "?"))
         guard name == "exit-status" else { return }
         for way in ["--overwrite", "--auto-rename", "-o "] { #expect(outcome.output.contains(way)) }
     }
 
     @Test("Help on something that does not exist is an error with the topics")
     func unknownTopic() async throws {
-        let outcome = await home.run("help", "404")
-        #expect(outcome.status == .usage && outcome.errors.contains("there is no help on '404'; the topics are exit-"))
-        #expect(await home.run("help", "ls").status == .success)
+        await home.run("help", "404").expect(.usage, says: "there is no help on '404'; the topics are exit-")
+        await home.run("help", "ls").expect(.success)
     }
 
     @Test func version() async throws {
-        let outcome = await home.run("--version")
-        #expect(outcome.status == .success)
+        let outcome = await home.run("--version").expect(.success)
         #expect(outcome.errors.isEmpty)
         #expect(outcome.output.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
     }
@@ -205,8 +195,7 @@ struct HelpTests {
         ("bash", "complete -o default -F"), ("zsh", "#compdef resumectl"), ("fish", "complete -c resumectl"),
     ])
     func completions(shell: String, mark: String) async throws {
-        let outcome = await home.run("completions", shell)
-        #expect(outcome.status == .success)
+        let outcome = await home.run("completions", shell).expect(.success)
         #expect(outcome.errors.isEmpty)
         #expect(outcome.output.contains(mark), "\(outcome.output.prefix(400))")
         #expect(try home.names().isEmpty)

@@ -5,23 +5,35 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A folder of its own for one test, with a store in it; it goes when the value goes.
+/// A folder for one test, with a store in it, and the test's servers; it is removed when the value is released.
 final class Home: Sendable {
     /// The folder.
     let path: String
     private let printed = Mutex("")
     private let live = Mutex("")
+    private let servers = Servers()
 
-    init() throws {
+    init() {
         // As the program does.
         signal(SIGPIPE, SIG_IGN)
         path = FileManager.default.temporaryDirectory.path + "/resumectl-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            fatalError("The test's folder cannot be created: \(error)")
+        }
     }
 
     deinit {
         // What cannot be removed is left to the system's own cleaning.
         try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Starts a server that runs until the end of the test.
+    ///
+    /// Its handlers must not capture this value, which would keep both.
+    func serve(_ handler: @escaping @Sendable (OriginRequest) -> Response) async throws -> OriginServer {
+        try await servers.serve(handler)
     }
 
     /// The store's folder, which commands make where they may.
@@ -83,7 +95,7 @@ final class Home: Sendable {
         context.outputWidth = outputWidth
         context.confirm = confirm
         let status = await ResumeCtl.run(arguments, in: context)
-        let outcome = Outcome(status: status, output: output.text, errors: errors.text)
+        let outcome = Outcome(arguments: arguments, status: status, output: output.text, errors: errors.text)
         printed.withLock { $0 += outcome.output + outcome.errors }
         outcome.check(arguments, isTerminal: width != nil, at: location)
         return outcome
@@ -122,7 +134,7 @@ final class Home: Sendable {
             environment: ["RESUMECTL_STORE": store])
         context.bytes = write
         let status = await ResumeCtl.run(["get", "-o", "-"] + arguments, in: context)
-        return Outcome(status: status, output: "", errors: errors.text)
+        return Outcome(arguments: arguments, status: status, output: "", errors: errors.text)
     }
 
     /// Whether there is something of that name in the folder.

@@ -7,12 +7,11 @@ import Testing
 /// `docs/json.md` describes the JSON that the commands print.
 @Suite(.timeLimit(.minutes(20)))
 struct JSONPageTests {
-    private let home: Home
+    private let home = Home()
     /// The names with their types, by the first column of the table.
     private let page: [String: [String: String]]
 
     init() throws {
-        home = try Home()
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
         let text = try String(contentsOf: root.appendingPathComponent("docs/json.md"), encoding: .utf8)
         var page: [String: [String: String]] = [:]
@@ -61,13 +60,11 @@ struct JSONPageTests {
         try compare("doctor", doctor)
         try compare("doctor, an element of checks", doctor["checks"]?.array?.first)
         try home.write(Sample.content.bytes(in: 0..<100_000), to: "half")
-        try await OriginServer.withServer(handler: { .file(Sample.resource, for: $0) }) { server async throws in
-            let adopted = await home.run(
-                "adopt", home["half"], server.url("/half"), "-o", home["h"], "--json")
-            try compare("adopt", try adopted.object, optional: ["agreedSamples"])
-            let verified = await home.run("verify", "--remote", server.url("/half"), "--json")
-            try compare("verify --remote", try verified.object, optional: ["agreedSamples"])
-        }
+        let server = try await home.serve { .file(Sample.resource, for: $0) }
+        let adopted = await home.run("adopt", home["half"], server.url("/half"), "-o", home["h"], "--json")
+        try compare("adopt", try adopted.object, optional: ["agreedSamples"])
+        let verified = await home.run("verify", "--remote", server.url("/half"), "--json")
+        try compare("verify --remote", try verified.object, optional: ["agreedSamples"])
         let report = try await home.run("gc", "--max-size", "0", "--dry-run", "--json").object
         try compare("purge, gc", report)
         try compare("gc, an element of removed", report["removed"]?.array?.first)
@@ -80,43 +77,40 @@ struct JSONPageTests {
 
     @Test("Delivered files")
     func delivered() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let digest = try #require(HTTPDigest(.sha256, of: Sample.content.bytes(in: Sample.content.all)))
-            let get = ["get", server.url(), "-o", home["out"], "--sha256", digest.hexadecimal]
-            #expect(await home.run(get).status == .success)
-            try compare("history", try await home.run("history", "--json").object, optional: ["sha256"])
-            let shown = try await home.run("show", home["out"], "--json").object
-            try compare("show, a delivered file", shown, optional: ["sha256"])
-            for isFile in [true, false] {
-                if !isFile {
-                    try home.remove("out")
-                    try FileManager.default.createSymbolicLink(atPath: home["out"], withDestinationPath: home.database)
-                }
-                let verified = await home.run("verify", home["out"], "--json")
-                #expect(verified.status == (isFile ? .success : .damaged))
-                let file = try verified.object
-                try compare("verify, a file", file, optional: ["sha256"])
-                #expect((file["found"] != .null) == isFile && file["sha256"]?.string == digest.hexadecimal)
+        let server = try await home.serve(Sample.whole)
+        let digest = try #require(HTTPDigest(.sha256, of: Sample.content.bytes(in: Sample.content.all)))
+        let get = ["get", server.url(), "-o", home["out"], "--sha256", digest.hexadecimal]
+        await home.run(get).expect(.success)
+        try compare("history", try await home.run("history", "--json").object, optional: ["sha256"])
+        let shown = try await home.run("show", home["out"], "--json").object
+        try compare("show, a delivered file", shown, optional: ["sha256"])
+        for isFile in [true, false] {
+            if !isFile {
+                try home.remove("out")
+                try FileManager.default.createSymbolicLink(atPath: home["out"], withDestinationPath: home.database)
             }
+            let verified = await home.run("verify", home["out"], "--json").expect(isFile ? .success : .damaged)
+            let file = try verified.object
+            try compare("verify, a file", file, optional: ["sha256"])
+            #expect((file["found"] != .null) == isFile && file["sha256"]?.string == digest.hexadecimal)
         }
     }
 
     @Test("Events of get")
     func events() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--json"]
-            var events = try await home.run(get).json
-            events += try await home.run(get + ["--skip-existing"]).json
-            server.setHandler { .file(Sample.resource, for: $0, cutAfter: Sample.cut) }
-            _ = await home.run("get", server.url("/b"), "-o", home["b"], "--retries", "0")
-            server.setHandler { .file(Sample.changedResource, for: $0) }
-            events += try await home.run("get", server.url("/b"), "-o", home["b"], "--json").json
-            server.setHandler { _ in .status("404 Not Found") }
-            events += try await home.run("get", server.url("/c"), "-o", home["c"], "--json").json
-            for name in ["started", "resumed", "restarted", "progress", "retrying", "skipped", "failed", "finished"] {
-                let event = events.first { $0["event"]?.string == name }
-                try compare("get, event \(name)", event, optional: ["sha256", "agreedSamples", "contentCoding"])
-            }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "-o", home["out"], "--json"]
+        var events = try await home.run(get).json
+        events += try await home.run(get + ["--skip-existing"]).json
+        server.setHandler { .file(Sample.resource, for: $0, cutAfter: Sample.cut) }
+        _ = await home.run("get", server.url("/b"), "-o", home["b"], "--retries", "0")
+        server.setHandler { .file(Sample.changedResource, for: $0) }
+        events += try await home.run("get", server.url("/b"), "-o", home["b"], "--json").json
+        server.setHandler { _ in .status("404 Not Found") }
+        events += try await home.run("get", server.url("/c"), "-o", home["c"], "--json").json
+        for name in ["started", "resumed", "restarted", "progress", "retrying", "skipped", "failed", "finished"] {
+            let event = events.first { $0["event"]?.string == name }
+            try compare("get, event \(name)", event, optional: ["sha256", "agreedSamples", "contentCoding"])
         }
     }
 }

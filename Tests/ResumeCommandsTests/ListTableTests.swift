@@ -5,9 +5,7 @@ import Testing
 /// `list` in a terminal, and for another program.
 @Suite(.timeLimit(.minutes(20)))
 struct ListTableTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Leaves two entries, one of them with a long URL.
     private func leaveTwo() async throws -> (short: String, long: String) {
@@ -26,8 +24,7 @@ struct ListTableTests {
         let (header, second, first) = (outcome.lines[0], outcome.lines[1], outcome.lines[2])
         let titles = /STATE    RECEIVED                      USED  +DESTINATION  +URL/
         #expect(header.wholeMatch(of: titles) != nil, "\(header)")
-        #expect(
-            first.hasPrefix("partial  97.7 KiB of 293.0 KiB (33%)   ") && first.hasSuffix("  \(short)"), "\(first)")
+        #expect(first.hasPrefix("partial  97.7 KiB of 293.0 KiB (33%)   ") && first.hasSuffix("  \(short)"), "\(first)")
         #expect(second.hasPrefix("partial  195.3 KiB of 293.0 KiB (66%)  ") && second.hasSuffix("  \(long)"))
         #expect(first.contains("/a.bin  ") && second.contains("/b  "), "the ends of their destinations")
         #expect(outcome.lines[3] == "2 entries, 293.0 KiB of 585.9 KiB (50%)")
@@ -41,7 +38,7 @@ struct ListTableTests {
         "No line is wider than the terminal, and no URL is shortened to nothing", arguments: [28, 30, 40, 60, 80, 120])
     func widths(width: Int) async throws {
         let (short, _) = try await leaveTwo()
-        #expect(await home.run("pin", short).status == .success)
+        await home.run("pin", short).expect(.success)
         let outcome = await home.run("list", outputWidth: width)
         #expect(outcome.lines.count == 4)
         for line in outcome.lines.dropLast() where width >= 40 {
@@ -70,10 +67,10 @@ struct ListTableTests {
         let shown = url.replacing("%E6%98%A0%E7%94%BB%20caf%C3%A9", with: "映画 café")
         let line = try #require(await home.run("list", outputWidth: 400).lines.dropFirst().first)
         #expect(line.hasSuffix("  \(shown)"), "\(line)")
-        #expect(await home.run("show", shown).output.contains("\(url)\n"))
+        await home.run("show", shown).expect(prints: "\(url)\n")
         #expect(await home.run("list").output.hasSuffix("  \(url)\n"))
         let spaces = try await home.leavePartial("a%20%20b%20.bin", options: ["--output", home["two"]])
-        #expect(await home.run("list", outputWidth: 400).output.contains("  \(spaces)\n"))
+        await home.run("list", outputWidth: 400).expect(prints: "  \(spaces)\n")
     }
 
     @Test("Another program gets one line per entry, with whole URLs")

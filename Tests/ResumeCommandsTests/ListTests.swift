@@ -5,9 +5,7 @@ import Testing
 /// `list` and `show`.
 @Suite(.timeLimit(.minutes(20)))
 struct ListTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// The shape that the contract gives, with the values that are the same in each run.
     @Test func json() async throws {
@@ -38,18 +36,17 @@ struct ListTests {
         #expect(entry["lastModified"] == .null)
         #expect(entry["totalBytes"] == .null)
         #expect(entry["resumable"]?.bool == false)
-        #expect(await home.run("list").output.contains("not resumable"))
+        await home.run("list").expect(prints: "not resumable")
     }
 
     @Test func text() async throws {
         let url = try await home.leavePartial()
-        let outcome = await home.run("list")
-        #expect(outcome.status == .success)
+        let outcome = await home.run("list").expect(.success)
         #expect(outcome.errors.isEmpty)
         let line = try #require(outcome.lines.first)
         #expect(line.hasPrefix("partial   195.3 KiB of 293.0 KiB (66%)"))
         #expect(line.hasSuffix(url))
-        #expect(await home.run("ls").output.contains(url))
+        await home.run("ls").expect(prints: url)
     }
 
     @Test("--format prints fields of each entry, named as in --json")
@@ -57,23 +54,19 @@ struct ListTests {
         let url = try await home.leavePartial()
         let json = try await home.run("list", "--json").object
         let all = Set(json.keys).subtracting(["chunks"])
-        #expect(
-            await home.run("list", "--format", all.sorted().map { "{\($0)}" }.joined(separator: "|")).status == .success
-        )
+        await home.run("list", "--format", all.sorted().map { "{\($0)}" }.joined(separator: "|")).expect(.success)
         let line = await home.run("list", "--format", #"{receivedBytes}\t{url} {pinned}{goneAt}\\"#)
         #expect(line.output == "\(Sample.cut)\t\(url) false\\\n", "\(line.output)")
         for format in ["{no}", "{chunks}", "{url"] {
-            let wrong = await home.run("list", "--format", format)
-            #expect(wrong.status == .usage && wrong.errors.contains("receivedBytes"), "\(wrong.errors)")
+            await home.run("list", "--format", format).expect(.usage, says: "receivedBytes")
         }
-        #expect(await home.run("list", "--format", "{url}", "--json").status == .usage)
+        await home.run("list", "--format", "{url}", "--json").expect(.usage)
     }
 
     @Test func anEmptyStore() async throws {
         try await home.leavePartial()
-        #expect(await home.run("purge", "--all").status == .success)
-        let text = await home.run("list")
-        #expect(text.status == .success)
+        await home.run("purge", "--all").expect(.success)
+        let text = await home.run("list").expect(.success)
         #expect(text.output.isEmpty)
         #expect(text.errors.isEmpty)
         #expect(await home.run("list", outputWidth: 80).output.isEmpty)
@@ -121,15 +114,14 @@ struct ListTests {
         _ = try await home.whileDownloading { url in
             let entry = try #require(try await home.entry(url))
             #expect(entry["inUse"]?.bool == true)
-            #expect(await home.run("list").output.contains("in use"))
+            await home.run("list").expect(prints: "in use")
         }
         #expect(await home.run("list").output.contains("in use") == false)
     }
 
     @Test func show() async throws {
         let url = try await home.leavePartial()
-        let outcome = await home.run("show", url)
-        #expect(outcome.status == .success)
+        let outcome = await home.run("show", url).expect(.success)
         let facts: [String: String] = [
             "key": url, "url": url, "state": "partial", "length": "293.0 KiB (300000 bytes)", "resumable": "yes",
             "etag": "\"v1\"", "last modified": "none", "content type": "application/octet-stream",
@@ -161,9 +153,9 @@ struct ListTests {
         let url = try await home.leavePartial()
         let user = url.replacing("http://", with: "HTTP://me:secret@")
         for form in [url + "#part", user, url + "?X-Amz-Signature=1"] {
-            #expect(await home.run("show", form).status == .success, "\(form)")
+            await home.run("show", form).expect(.success)
         }
-        #expect(await home.run("show", url + "?part=1").status == .notFound)
+        await home.run("show", url + "?part=1").expect(.notFound)
     }
 
     @Test("A destination or a unique part is enough, and candidates are listed otherwise")
@@ -180,21 +172,17 @@ struct ListTests {
         let both = await home.run("show", ".bin")
         #expect(both.status == .notFound && both.output.isEmpty)
         #expect(both.errors == "resumectl: 2 entries match .bin; name one of them:\n  big\n  \(other)\n")
-        let none = await home.run("show", "none.bin")
-        #expect(none.status == .notFound && none.errors.contains("there is no entry none.bin"))
-        #expect(await home.run("show", "").status == .notFound)
+        await home.run("show", "none.bin").expect(.notFound, says: "there is no entry none.bin")
+        await home.run("show", "").expect(.notFound)
     }
 
     /// An entry that has a key of its own is still that URL's.
     @Test func showByTheURLOfAnEntryWithAKey() async throws {
         let url = try await home.leavePartial(options: ["--key", "image"])
-        #expect(await home.run("show", "image").status == .success)
+        await home.run("show", "image").expect(.success)
         let commands = ["show", "pin", "unpin", "verify", "purge"]
         for command in commands {
-            let outcome = await home.run(command, url)
-            do {
-                #expect(outcome.status == .success, "\(command)")
-            }
+            await home.run(command, url).expect(.success)
         }
     }
 }

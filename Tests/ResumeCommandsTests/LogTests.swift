@@ -6,9 +6,7 @@ import Testing
 /// Which events `log` prints.
 @Suite(.timeLimit(.minutes(20)))
 struct LogTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Leaves 60 events, one an hour from 2020-02-28T00:00:00Z, each with its number as bytes.
     private func leaveSixty() async throws {
@@ -24,8 +22,7 @@ struct LogTests {
     }
 
     private func numbers(_ arguments: String...) async throws -> [Int64] {
-        let outcome = await home.run(["log", "--json"] + arguments)
-        #expect(outcome.status == .success, "\(arguments): \(outcome.errors)")
+        let outcome = await home.run(["log", "--json"] + arguments).expect(.success)
         return try outcome.json.compactMap { $0["bytes"]?.integer }
     }
 
@@ -113,10 +110,9 @@ struct LogTests {
     @Test("Other times are refused, with the accepted forms", arguments: wrong)
     func noTime(text: String) async throws {
         for option in ["--since", "--until"] {
-            let outcome = await home.run("log", option, text)
-            #expect(outcome.status == .usage)
-            #expect(outcome.errors.contains("2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago"))
+            await home.run("log", option, text)
+                .expect(.usage, says: "2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago")
         }
-        #expect(await home.run("log", "-n", "-1").status == .usage)
+        await home.run("log", "-n", "-1").expect(.usage)
     }
 }

@@ -7,9 +7,7 @@ import Testing
 /// What messages promise, and the commands that they suggest.
 @Suite(.timeLimit(.minutes(20)))
 struct MessageTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private static let cut: @Sendable (OriginRequest) -> Response = {
         .file(Sample.resource, for: $0, cutAfter: Sample.cut)
@@ -19,138 +17,116 @@ struct MessageTests {
 
     @Test("Commands in messages repeat --store", arguments: [true, false])
     func store(isOneWord: Bool) async throws {
-        try await OriginServer.withServer(handler: Self.cut) { server async throws in
-            let (url, path) = (server.url(), home["another store"])
-            let option = isOneWord ? ["--store=\(path)"] : ["--store", path]
-            #expect(await home.run(["get", url, "-o", home["out"], "--retries", "0"] + option).status == .tryAgain)
-            let json = try await home.run(["list", "--json"] + option).object
-            #expect(json["key"]?.string == url)
-            let cancel = await home.run(["cancel", url] + option)
-            #expect(cancel.errors.contains("'resumectl purge --store \(ShellWord.quoted(path)) \(url)' removes"))
-            let missing = await home.run(["show", "nothing"] + option)
-            #expect(missing.errors.contains("Run 'resumectl list --store \(ShellWord.quoted(path))' to"))
-            let usual = await home.run("show", "nothing")
-            #expect(!usual.errors.contains("--store \(ShellWord.quoted(path))"), "\(usual.errors)")
-        }
+        let server = try await home.serve(Self.cut)
+        let (url, path) = (server.url(), home["another store"])
+        let option = isOneWord ? ["--store=\(path)"] : ["--store", path]
+        await home.run(["get", url, "-o", home["out"], "--retries", "0"] + option).expect(.tryAgain)
+        let json = try await home.run(["list", "--json"] + option).object
+        #expect(json["key"]?.string == url)
+        let cancel = await home.run(["cancel", url] + option)
+        #expect(cancel.errors.contains("'resumectl purge --store \(ShellWord.quoted(path)) \(url)' removes"))
+        let missing = await home.run(["show", "nothing"] + option)
+        #expect(missing.errors.contains("Run 'resumectl list --store \(ShellWord.quoted(path))' to"))
+        await home.run("show", "nothing").expect(hides: "--store \(ShellWord.quoted(path))")
     }
 
     @Test("After --max-time, a file that cannot be resumed is not promised to be")
     func maxTime() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Self.plain, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
-            let (outcome, seconds) = await home.runLimited(get) { !$0.errors.contains("; no data was received") }
-            #expect(outcome.status == .tryAgain && !outcome.errors.contains("kept"), "\(outcome.errors)")
-            #expect(
-                outcome.errors.contains("(--max-time). Running the command again restarts the download: the"),
-                "\(outcome.errors)")
-            let event = try #require(try await home.run(get + ["--json", "--max-time", "\(seconds)"]).json.last)
-            #expect(event["event"]?.string == "failed" && event["reason"]?.string == "time-limit")
-            #expect(event["resumable"]?.bool == false)
-            let log = try await home.run("log", "--json").json.filter { $0["kind"]?.string == "interrupted" }
-            #expect(log.allSatisfy { $0["reason"]?.string == "time-limit" } && !log.isEmpty, "\(log)")
-        }
+        let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
+        let (outcome, seconds) = await home.runLimited(get) { !$0.errors.contains("; no data was received") }
+        #expect(outcome.status == .tryAgain && !outcome.errors.contains("kept"), "\(outcome.errors)")
+        #expect(
+            outcome.errors.contains("(--max-time). Running the command again restarts the download: the"),
+            "\(outcome.errors)")
+        let event = try #require(try await home.run(get + ["--json", "--max-time", "\(seconds)"]).json.last)
+        #expect(event["event"]?.string == "failed" && event["reason"]?.string == "time-limit")
+        #expect(event["resumable"]?.bool == false)
+        let log = try await home.run("log", "--json").json.filter { $0["kind"]?.string == "interrupted" }
+        #expect(log.allSatisfy { $0["reason"]?.string == "time-limit" } && !log.isEmpty, "\(log)")
     }
 
     @Test("resume takes the option that the message about an interruption names")
     func unvalidated() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Self.plain, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
-            let task = Task { await home.run(get) }
-            try await wait { try await home.held(server.url()) == Sample.cut }
-            task.cancel()
-            let message = "With --allow-unvalidated, it compares bytes and resumes."
-            #expect(await task.value.errors.contains(message))
-            server.setHandler { .file(Self.plain, for: $0) }
-            let resume = await home.run("resume", "--allow-unvalidated")
-            #expect(resume.status == .success && resume.errors.contains("resumed at"), "\(resume.errors)")
-            #expect(Sample.content.matches(try home.bytes("out")))
-        }
+        let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
+        let task = Task { await home.run(get) }
+        try await wait { try await home.held(server.url()) == Sample.cut }
+        task.cancel()
+        let message = "With --allow-unvalidated, it compares bytes and resumes."
+        #expect(await task.value.errors.contains(message))
+        server.setHandler { .file(Self.plain, for: $0) }
+        await home.run("resume", "--allow-unvalidated").expect(.success, says: "resumed at")
+        #expect(Sample.content.matches(try home.bytes("out")))
     }
 
     @Test("An interruption is counted once for each file")
     func counted() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let urls = ["/a", "/b", "/c"].map { server.url($0) }
-            let task = Task { await home.run(["get", "-j", "1", "-P", home.path, "--stall-timeout", "1h"] + urls) }
-            try await wait { server.requests.count == 1 }
-            task.cancel()
-            let outcome = await task.value
-            #expect(outcome.status == .interrupted && !outcome.errors.contains("4 of 3"), "\(outcome.errors)")
-        }
+        let urls = ["/a", "/b", "/c"].map { server.url($0) }
+        let task = Task { await home.run(["get", "-j", "1", "-P", home.path, "--stall-timeout", "1h"] + urls) }
+        try await wait { server.requests.count == 1 }
+        task.cancel()
+        let outcome = await task.value
+        #expect(outcome.status == .interrupted && !outcome.errors.contains("4 of 3"), "\(outcome.errors)")
     }
 
     @Test("--max-time also ends the wait for another process that downloads the same file")
     func busy() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
-            let first = Task { await home.run(get) }
-            try await wait { server.requests.count == 1 }
-            let second = await home.run(get + ["--max-time", "1"])
-            #expect(second.status == .tryAgain && second.errors.contains("waiting for files that another process"))
-            #expect(second.errors.contains("not complete after 1s (--max-time)"), "\(second.errors)")
-            let json = await home.run(get + ["--max-time", "1", "--json"])
-            #expect(try json.json.first?["event"]?.string == "waiting", "\(json)")
-            #expect(try json.json.first?["reason"]?.string == "another-process")
-            first.cancel()
-            #expect(await first.value.status == .interrupted && server.requests.count == 1)
-        }
+        let get = ["get", server.url(), "-o", home["out"], "--stall-timeout", "1h"]
+        let first = Task { await home.run(get) }
+        try await wait { server.requests.count == 1 }
+        await home.run(get + ["--max-time", "1"])
+            .expect(.tryAgain, says: "waiting for files that another process", "not complete after 1s (--max-time)")
+        let json = await home.run(get + ["--max-time", "1", "--json"])
+        #expect(try json.json.first?["event"]?.string == "waiting", "\(json)")
+        #expect(try json.json.first?["reason"]?.string == "another-process")
+        first.cancel()
+        #expect(await first.value.status == .interrupted && server.requests.count == 1)
     }
 
     @Test("A file with another digest has been written to standard output in part, and the message says so")
     func output() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let digest = String(repeating: "0", count: 64)
-            let outcome = await home.stream([server.url(), "--sha256", digest], to: { _ in 0 })
-            #expect(outcome.status == .refused && outcome.errors.contains("the output is incomplete, and wrong"))
-            #expect(!outcome.errors.contains("nothing was written"), "\(outcome.errors)")
-            let held = await home.stream([server.url("/b"), "--sha256", digest, "--hold"], to: { _ in 0 })
-            #expect(held.errors.contains("nothing was written"), "\(held.errors)")
-        }
+        let server = try await home.serve(Sample.whole)
+        let digest = String(repeating: "0", count: 64)
+        await home.stream([server.url(), "--sha256", digest], to: { _ in 0 })
+            .expect(.refused, says: "the output is incomplete, and wrong", hides: "nothing was written")
+        let held = await home.stream([server.url("/b"), "--sha256", digest, "--hold"], to: { _ in 0 })
+        #expect(held.errors.contains("nothing was written"), "\(held.errors)")
     }
 
     @Test("What has another digest than expected is not delivered without asking the server", arguments: [false, true])
     func otherDigest(isChanged: Bool) async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(isChanged && $0.number > 1 ? Sample.changedResource : Sample.resource, for: $0)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"]]
-            #expect(await home.run(get + ["--sha256", String(repeating: "0", count: 64)]).status == .refused)
-            let next = await home.run(get)
-            #expect(next.status == .success && server.requests.count > 1, "\(next.errors)")
-            #expect((isChanged ? Sample.changed : Sample.content).matches(try home.bytes("out")))
-        }
+        let get = ["get", server.url(), "-o", home["out"]]
+        await home.run(get + ["--sha256", String(repeating: "0", count: 64)]).expect(.refused)
+        let next = await home.run(get)
+        #expect(next.status == .success && server.requests.count > 1, "\(next.errors)")
+        #expect((isChanged ? Sample.changed : Sample.content).matches(try home.bytes("out")))
     }
 
     @Test("If resume runs a job that fails for good again, it says how to leave that out")
     func failedForGood() async throws {
-        try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { server async throws in
-            let get = await home.run("get", server.url(), "-o", home["out"])
-            #expect(get.status == .refused && !get.errors.contains("forget"), "\(get.errors)")
-            let resume = await home.run("resume", home["out"])
-            #expect(resume.status == .refused && resume.errors.contains("'resumectl forget NAME'"), "\(resume.errors)")
-        }
+        let server = try await home.serve { _ in .status("404 Not Found") }
+        await home.run("get", server.url(), "-o", home["out"]).expect(.refused, hides: "forget")
+        await home.run("resume", home["out"]).expect(.refused, says: "'resumectl forget NAME'")
     }
 
     @Test("A refusal for lack of credentials names the options")
     func credentials() async throws {
-        try await OriginServer.withServer(handler: { _ in .status("401 Unauthorized") }) { server async throws in
-            let outcome = await home.run("get", server.url(), "-o", home["out"])
-            #expect(
-                outcome.errors.contains("401 Unauthorized. Options for credentials are -u, -n, -H"), "\(outcome.errors)"
-            )
-        }
+        let server = try await home.serve { _ in .status("401 Unauthorized") }
+        await home.run("get", server.url(), "-o", home["out"])
+            .expect(says: "401 Unauthorized. Options for credentials are -u, -n, -H")
     }
 }

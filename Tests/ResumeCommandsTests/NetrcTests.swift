@@ -6,9 +6,7 @@ import Testing
 /// `get --netrc`: users and passwords in a file, as curl reads it.
 @Suite(.timeLimit(.minutes(20)))
 struct NetrcTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private func write(_ text: String, mode: Int = 0o600) throws {
         try home.write(text.utf8, to: ".netrc")
@@ -20,10 +18,10 @@ struct NetrcTests {
         let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(Content("abc")), for: $0) }
         return try await OriginServer.withServer(handler: handler) { server async throws in
             let url = user.isEmpty ? server.url() : server.url("/file.bin", user: user)
-            let outcome = await home.run(
+            await home.run(
                 ["get", url, "-P", home.path] + arguments,
-                environment: ["HOME": home.path, "RESUMECTL_STORE": home.store])
-            #expect(outcome.status == .success, "\(outcome.errors)")
+                environment: ["HOME": home.path, "RESUMECTL_STORE": home.store]
+            ).expect(.success)
             return server.requests.last?.field("authorization").map(Self.decoded)
         }
     }
@@ -68,16 +66,13 @@ struct NetrcTests {
         func run() async -> Outcome {
             await home.run("get", "http://127.0.0.1:9/a", "--netrc-file", home[".netrc"])
         }
-        #expect(await run().status == .notFound)
+        await run().expect(.notFound)
         for mode in [0o640, 0o604] {
             try write("default login me password secret1", mode: mode)
-            let outcome = await run()
-            #expect(outcome.status == .notFound && outcome.errors.contains("chmod 600"), "\(outcome.errors)")
+            await run().expect(.notFound, says: "chmod 600")
         }
         try write("machine h login a password \"secret1")
-        let outcome = await run()
-        #expect(outcome.status == .usage && outcome.errors.contains("not in the format"), "\(outcome.errors)")
-        #expect(!outcome.errors.contains("secret1"))
+        await run().expect(.usage, says: "not in the format", hides: "secret1")
     }
 
     @Test(
@@ -114,8 +109,7 @@ struct NetrcTests {
             try write(text)
             let sent = try await OriginServer.withServer(handler: handler) { server async throws in
                 let get = ["get", server.url(), "-P", home.path, "--restart", "--netrc-file", home[".netrc"]]
-                let outcome = await home.run(get)
-                #expect(outcome.status == .success, "\(outcome.errors)")
+                await home.run(get).expect(.success)
                 return server.requests.map { $0.field("authorization").map(Self.decoded) }
             }
             #expect(sent == expected, "\(text)")
@@ -124,17 +118,14 @@ struct NetrcTests {
 
     @Test("A user and password in Location are used there")
     func location() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             guard request.path == "/file.bin" else { return .file(Resource(Content("abc")), for: request) }
             return .status("302 Found", fields: [("Location", "http://l:m@\(request.field("host") ?? "")/b")])
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let url = server.url("/file.bin", user: "u:v")
-            let outcome = await home.run("get", url, "-o", home["out"])
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(server.requests.map { $0.field("authorization").map(Self.decoded) } == ["u:v", "l:m"])
-            #expect(!home.transcript.contains("l:m"))
-        }
+        let url = server.url("/file.bin", user: "u:v")
+        await home.run("get", url, "-o", home["out"]).expect(.success)
+        #expect(server.requests.map { $0.field("authorization").map(Self.decoded) } == ["u:v", "l:m"])
+        #expect(!home.transcript.contains("l:m"))
     }
 
     private static func decoded(_ value: String) -> String {

@@ -1,8 +1,11 @@
 @testable import ResumeCommands
+import TestSupport
 import Testing
 
 /// How a command line ended, and what it printed.
 struct Outcome: Sendable {
+    /// The command line, for messages of failed tests.
+    var arguments: [String]
     var status: ResumeCommands.ExitStatus
     var output: String
     var errors: String
@@ -31,6 +34,19 @@ struct Outcome: Sendable {
         get throws { try json.map { $0["event"]?.string ?? "none" } }
     }
 
+    /// Expects an exit status, texts on standard error that it says or hides, and texts on standard output.
+    @discardableResult
+    func expect(
+        _ status: ResumeCommands.ExitStatus? = nil, says texts: String..., hides others: String...,
+        prints results: String..., at location: SourceLocation = #_sourceLocation
+    ) -> Outcome {
+        if let status { #expect(self.status == status, "\(self)", sourceLocation: location) }
+        for text in texts { #expect(errors.contains(text), "\(self)", sourceLocation: location) }
+        for text in others { #expect(!errors.contains(text), "\(self)", sourceLocation: location) }
+        for text in results { #expect(output.contains(text), "\(self)", sourceLocation: location) }
+        return self
+    }
+
     /// Holds the output against what the contract says of every command.
     func check(_ arguments: [String], isTerminal: Bool, at location: SourceLocation) {
         let name = arguments.first ?? "resumectl"
@@ -40,8 +56,8 @@ struct Outcome: Sendable {
         // A script may hold tabs, as may a format; what a person reads holds line ends only.
         let mayHoldTabs = ["completions", "---complete"].contains(name) || arguments.contains("--format")
         let data = mayHoldTabs ? output.replacing("\t", with: "") : output
-        #expect(Self.hidden(in: data).isEmpty, "standard output of \(shown)", sourceLocation: location)
-        #expect(Self.hidden(in: talk).isEmpty, "standard error of \(shown)", sourceLocation: location)
+        #expect(Shell.hidden(in: data).isEmpty, "standard output of \(shown)", sourceLocation: location)
+        #expect(Shell.hidden(in: talk).isEmpty, "standard error of \(shown)", sourceLocation: location)
         if arguments.contains("--json"), !arguments.contains("--help"), name != "---complete" {
             for line in lines {
                 guard let json = try? JSONText(parsing: line) else {
@@ -56,16 +72,5 @@ struct Outcome: Sendable {
         case .usage: #expect(output.isEmpty && !errors.isEmpty, sourceLocation: location)
         default: #expect(!errors.isEmpty || name == "doctor", "\(name) said nothing", sourceLocation: location)
         }
-    }
-
-    /// The characters of a text that a terminal obeys or that change the direction of what is read.
-    private static func hidden(in text: String) -> [String] {
-        text.unicodeScalars.filter { scalar in
-            guard scalar != "\n" else { return false }
-            return switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: true
-            default: false
-            }
-        }.map { "U+" + String($0.value, radix: 16) }
     }
 }

@@ -5,9 +5,7 @@ import Testing
 /// Where the store is, and who makes it.
 @Suite(.timeLimit(.minutes(20)))
 struct PlaceTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private static let looking = [
         ["show", "http://example.org/a"], ["purge", "--all"], ["purge", "key"],
@@ -24,29 +22,27 @@ struct PlaceTests {
         #expect(missing.errors == "resumectl: there is no store at \(home.store). \(advice)\n")
         #expect(try home.names().isEmpty)
         try home.makeFolder("store")
-        #expect(await home.run(arguments).status == .notFound)
+        await home.run(arguments).expect(.notFound)
         #expect(try home.names(in: "store").isEmpty)
         try home.makeFolder("store/blobs")
-        #expect(await home.run(arguments).status == .notFound)
+        await home.run(arguments).expect(.notFound)
         #expect(try home.names(in: "store") == ["blobs"])
     }
 
     @Test("Other spellings of a path are the same destination")
     func spellings() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            try home.makeFolder("in")
-            for path in ["in/out.bin", "in//out.bin", "./in/./out.bin", "in/.//./out.bin"] {
-                #expect(await home.run("get", server.url(), "-o", home[path]).status == .success)
-                let jobs = try await home.run("jobs", "--all", "--json").json
-                #expect(jobs.compactMap { $0["destination"]?.string } == [home["in/out.bin"]], "\(path)")
-            }
-            #expect(server.requests.dropFirst().allSatisfy { $0.field("if-none-match") == "\"v1\"" })
-            let folder = await home.run("get", server.url("/out.bin"), "-P", "\(home.path)/.//in/", "--skip-existing")
-            #expect(folder.status == .success && folder.lines == [home["in/out.bin"]], "\(folder.errors)")
-            let two = await home.run(
-                "get", server.url("/a/x.bin"), server.url("/b//x.bin"), "-P", home["in/./"])
-            #expect(two.status == .cannotCreate && two.errors.contains("as would the URL of"), "\(two.errors)")
+        let server = try await home.serve(Sample.whole)
+        try home.makeFolder("in")
+        for path in ["in/out.bin", "in//out.bin", "./in/./out.bin", "in/.//./out.bin"] {
+            await home.run("get", server.url(), "-o", home[path]).expect(.success)
+            let jobs = try await home.run("jobs", "--all", "--json").json
+            #expect(jobs.compactMap { $0["destination"]?.string } == [home["in/out.bin"]], "\(path)")
         }
+        #expect(server.requests.dropFirst().allSatisfy { $0.field("if-none-match") == "\"v1\"" })
+        let folder = await home.run("get", server.url("/out.bin"), "-P", "\(home.path)/.//in/", "--skip-existing")
+        #expect(folder.status == .success && folder.lines == [home["in/out.bin"]], "\(folder.errors)")
+        let two = await home.run("get", server.url("/a/x.bin"), server.url("/b//x.bin"), "-P", home["in/./"])
+        #expect(two.status == .cannotCreate && two.errors.contains("as would the URL of"), "\(two.errors)")
     }
 
     private static let reading = [
@@ -58,8 +54,7 @@ struct PlaceTests {
     func emptyStore(arguments: [String]) async throws {
         for folder in ["", "store", "store/blobs"] {
             if !folder.isEmpty { try home.makeFolder(folder) }
-            let outcome = await home.run(arguments, outputWidth: 80)
-            #expect(outcome.status == .success, "\(outcome.errors)")
+            let outcome = await home.run(arguments, outputWidth: 80).expect(.success)
             switch arguments[0] {
             case "stats":
                 #expect(outcome.output.contains("0") && outcome.output.contains(home.store), "\(outcome.output)")
@@ -93,27 +88,25 @@ struct PlaceTests {
         #expect(try await place(["HOME": home["h"]]) == home["h/.cache/resumectl"])
         // What is no absolute path is to be ignored, by the XDG specification.
         #expect(try await place(["HOME": home["h"], "XDG_CACHE_HOME": "x"]) == home["h/.cache/resumectl"])
-        #expect(await home.run(["doctor"], environment: ["HOME": ""]).status == .usage)
+        await home.run(["doctor"], environment: ["HOME": ""]).expect(.usage)
         #expect(try await place(["HOME": home["h"], "RESUMECTL_STORE": ""]) == home["h/.cache/resumectl"])
         #endif
         #expect(try home.names().isEmpty)
     }
 
     @Test func madeWithItsParents() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let environment = ["HOME": home["h"], "XDG_CACHE_HOME": home["deep/er"]]
-            let outcome = await home.run(
-                "get", server.url(), "-o", home["out.bin"], "--retries", "0", environment: environment)
-            #expect(outcome.status == .tryAgain)
-            #if !os(macOS)
-            #expect(home.has("deep/er/resumectl/store.sqlite"))
-            #expect(try home.mode("deep/er/resumectl") == 0o700)
-            #expect(try home.mode("deep/er/resumectl/store.sqlite") == 0o600)
-            #expect(!home.has("h"))
-            #endif
-            let list = await home.run("list", environment: environment)
-            #expect(list.output.contains(server.url()))
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let environment = ["HOME": home["h"], "XDG_CACHE_HOME": home["deep/er"]]
+        await home.run(
+            "get", server.url(), "-o", home["out.bin"], "--retries", "0", environment: environment
+        ).expect(.tryAgain)
+        #if !os(macOS)
+        #expect(home.has("deep/er/resumectl/store.sqlite"))
+        #expect(try home.mode("deep/er/resumectl") == 0o700)
+        #expect(try home.mode("deep/er/resumectl/store.sqlite") == 0o600)
+        #expect(!home.has("h"))
+        #endif
+        await home.run("list", environment: environment).expect(prints: server.url())
     }
 
     @Test func theOptionOfEachCommand() async throws {
@@ -123,18 +116,16 @@ struct PlaceTests {
             ["purge", url],
         ]
         for command in commands {
-            let outcome = await home.run(command + ["--store", home.store], environment: ["HOME": home["h"]])
-            #expect(outcome.status == .success, "\(command): \(outcome.errors)")
+            await home.run(command + ["--store", home.store], environment: ["HOME": home["h"]]).expect(.success)
         }
         #expect(!home.has("h"))
     }
 
     /// The mode of what is delivered is the user's ordinary one, not the store's.
     @Test func modeOfTheFile() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            #expect(await home.run("get", server.url(), "-o", home["out.bin"]).status == .success)
-            try home.write([1], to: "ordinary")
-            #expect(try home.mode("out.bin") == home.mode("ordinary"))
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.run("get", server.url(), "-o", home["out.bin"]).expect(.success)
+        try home.write([1], to: "ordinary")
+        #expect(try home.mode("out.bin") == home.mode("ordinary"))
     }
 }

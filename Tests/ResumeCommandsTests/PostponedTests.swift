@@ -7,9 +7,7 @@ import Testing
 /// Files of a list that fail for now.
 @Suite(.timeLimit(.minutes(5)))
 struct PostponedTests {
-    let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Serves two files, the first of which fails a number of times.
     private static func handler(failing count: Int) -> @Sendable (OriginRequest) -> Response {
@@ -37,21 +35,17 @@ struct PostponedTests {
 
     @Test("What failed for now is tried once more after the others, and is no failure if that succeeds")
     func again() async throws {
-        try await OriginServer.withServer(handler: Self.handler(failing: 2)) { server async throws in
-            let outcome = await get(server, retries: "1")
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(server.requests.map(\.path) == ["/a", "/a", "/b", "/a"])
-            #expect(outcome.errors.contains("It is tried once more after the other downloads."))
-        }
+        let server = try await home.serve(Self.handler(failing: 2))
+        let outcome = await get(server, retries: "1").expect(.success)
+        #expect(server.requests.map(\.path) == ["/a", "/a", "/b", "/a"])
+        #expect(outcome.errors.contains("It is tried once more after the other downloads."))
     }
 
     @Test("Without retries it is not tried again, and it counts as one failure")
     func fails() async throws {
-        try await OriginServer.withServer(handler: Self.handler(failing: 1000)) { server async throws in
-            let outcome = await get(server, retries: "0")
-            #expect(outcome.status == .tryAgain)
-            #expect(server.requests.map(\.path) == ["/a", "/b"])
-            #expect(outcome.errors.contains("1 of 2 downloads did not complete"))
-        }
+        let server = try await home.serve(Self.handler(failing: 1000))
+        let outcome = await get(server, retries: "0").expect(.tryAgain)
+        #expect(server.requests.map(\.path) == ["/a", "/b"])
+        #expect(outcome.errors.contains("1 of 2 downloads did not complete"))
     }
 }

@@ -6,9 +6,7 @@ import Testing
 /// `--on-complete` and `--auth-command`.
 @Suite(.timeLimit(.minutes(20)))
 struct ProgramTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private func script(_ name: String, _ text: String) throws -> String {
         try home.write("#!/bin/sh\n\(text)\n".utf8, to: name)
@@ -22,22 +20,20 @@ struct ProgramTests {
     func completion() async throws {
         let program = try script(
             "done", "echo \"$1|$2|$RESUMECTL_URL|$(cat \"$RESUMECTL_PATH\" | wc -c)\" >> \(home["log"]); echo talk")
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let urls = [server.url("/$(touch x);a.bin"), server.url("/b.bin")]
-            let get = ["get", "-P", home["out"], "--on-complete", "\(program) one $HOME"] + urls
-            let outcome = await home.run(get)
-            #expect(outcome.status == .success && outcome.lines.count == 2, "\(outcome.errors)")
-            let lines = try text("log").split(separator: "\n").sorted()
-            #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("one|$HOME|http") && $0.hasSuffix("|300000") })
-            // It does not run for a file that is there already.
-            #expect(await home.run(get).status == .success)
-            #expect(try text("log").split(separator: "\n").count == 2)
-            let shell = "echo \"$RESUMECTL_PATH\" > \(home["shell"])"
-            let last = await home.run(
-                "get", server.url("/c.bin"), "-o", home["c.bin"], "--shell", "--on-complete", shell)
-            #expect(last.status == .success, "\(last.errors)")
-            #expect(try text("shell") == home["c.bin"] + "\n")
-        }
+        let server = try await home.serve(Sample.whole)
+        let urls = [server.url("/$(touch x);a.bin"), server.url("/b.bin")]
+        let get = ["get", "-P", home["out"], "--on-complete", "\(program) one $HOME"] + urls
+        let outcome = await home.run(get)
+        #expect(outcome.status == .success && outcome.lines.count == 2, "\(outcome.errors)")
+        let lines = try text("log").split(separator: "\n").sorted()
+        #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("one|$HOME|http") && $0.hasSuffix("|300000") })
+        // It does not run for a file that is there already.
+        await home.run(get).expect(.success)
+        #expect(try text("log").split(separator: "\n").count == 2)
+        let shell = "echo \"$RESUMECTL_PATH\" > \(home["shell"])"
+        let last = await home.run("get", server.url("/c.bin"), "-o", home["c.bin"], "--shell", "--on-complete", shell)
+        #expect(last.status == .success, "\(last.errors)")
+        #expect(try text("shell") == home["c.bin"] + "\n")
     }
 
     @Test("A program inherits the standard streams and no other descriptor", .enabled(if: Self.listsDescriptors))
@@ -46,13 +42,11 @@ struct ProgramTests {
         let inheritable = open("/dev/null", O_RDONLY)
         defer { close(inheritable) }
         let shell = "ls /proc/$$/fd > \(home["fds"])"
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url("/a.bin"), "-o", home["a.bin"], "--shell", "--on-complete", shell]
-            let outcome = await home.run(get)
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            // A shell uses 10 for its own redirections.
-            #expect(Set(try text("fds").split(separator: "\n")).subtracting(["10"]) == ["0", "1", "2"])
-        }
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url("/a.bin"), "-o", home["a.bin"], "--shell", "--on-complete", shell]
+        await home.run(get).expect(.success)
+        // A shell uses 10 for its own redirections.
+        #expect(Set(try text("fds").split(separator: "\n")).subtracting(["10"]) == ["0", "1", "2"])
     }
 
     private static let listsDescriptors = FileManager.default.fileExists(atPath: "/proc/self/fd")
@@ -65,8 +59,7 @@ struct ProgramTests {
                 (try script("bad", "exit 3"), "failed with exit status 3"), (home["no"], "cannot be run"),
             ] {
                 let outcome = await home.run(get + [program, "--restart"])
-                #expect(outcome.status == .refused, "\(outcome.errors)")
-                #expect(outcome.errors.contains("\(home["out"]) is complete, but --on-complete \(message)"))
+                    .expect(.refused, says: "\(home["out"]) is complete, but --on-complete \(message)")
                 #expect(try outcome.events.suffix(2) == ["finished", "failed"])
                 #expect(try outcome.json.last?["reason"]?.string == "on-complete-failed")
                 #expect(try await home.run("jobs", "--json").object["state"]?.string == "failed")
@@ -74,12 +67,12 @@ struct ProgramTests {
         }
         try await OriginServer.withServer(handler: Sample.whole) { server async throws in
             // The file is there; only the program runs, with get and with resume.
-            #expect(await home.run("forget", "--all").status == .success)
+            await home.run("forget", "--all").expect(.success)
             let get = ["get", server.url("/g"), "-o", home["g"], "--on-complete"]
             for next in [get, ["resume", "--on-complete"]] {
-                #expect(await home.run(get + ["false", "--restart"]).status == .refused)
+                await home.run(get + ["false", "--restart"]).expect(.refused)
                 let count = server.bodyBytesSent
-                #expect(await home.run("resume").errors.contains("needs --on-complete"))
+                await home.run("resume").expect(says: "needs --on-complete")
                 let again = await home.run(next + ["touch \(home["ran"])"])
                 #expect(again.status == .success && home.has("ran"), "\(again.errors)")
                 #expect(server.bodyBytesSent == count)
@@ -93,36 +86,34 @@ struct ProgramTests {
 
     @Test("A program that failed runs in the next run that finds the file, whatever fails in between")
     func completionAfterFailure() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--retries", "0", "--on-complete"]
-            #expect(await home.run(get + ["false"]).status == .refused)
-            for (answer, status) in [("503 Unavailable", ExitStatus.tryAgain), ("404 Not Found", .refused)] {
-                server.setHandler { _ in .status(answer) }
-                for again in [get, ["resume", "--on-complete"]] {
-                    let failed = await home.run(again + ["touch \(home["ran"])"])
-                    #expect(failed.status == status && !home.has("ran"), "\(failed.errors)")
-                    #expect(await home.run("jobs").output.contains(answer.prefix(3)))
-                }
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url(), "-o", home["out"], "--retries", "0", "--on-complete"]
+        await home.run(get + ["false"]).expect(.refused)
+        for (answer, status) in [("503 Unavailable", ExitStatus.tryAgain), ("404 Not Found", .refused)] {
+            server.setHandler { _ in .status(answer) }
+            for again in [get, ["resume", "--on-complete"]] {
+                let failed = await home.run(again + ["touch \(home["ran"])"])
+                #expect(failed.status == status && !home.has("ran"), "\(failed.errors)")
+                await home.run("jobs").expect(prints: String(answer.prefix(3)))
             }
-            server.setHandler(Sample.whole)
-            let last = await home.run(get + ["touch \(home["ran"])"])
-            #expect(last.status == .success && home.has("ran"), "\(last.errors)")
-            #expect(await home.run("jobs").output.isEmpty)
         }
+        server.setHandler(Sample.whole)
+        let last = await home.run(get + ["touch \(home["ran"])"])
+        #expect(last.status == .success && home.has("ran"), "\(last.errors)")
+        #expect(await home.run("jobs").output.isEmpty)
     }
 
     @Test("A program that failed runs with --skip-existing, too, but not for other files that exist")
     func completionOfExisting() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", "-P", home.path, server.url("/a"), "--on-complete"]
-            #expect(await home.run(get + ["false"]).status == .refused)
-            try home.write("other".utf8, to: "b")
-            let program = try script("done", "echo \"$RESUMECTL_PATH\" >> \(home["log"])")
-            for _ in 1...2 {
-                let again = await home.run(get + [program, "--skip-existing", server.url("/b")])
-                #expect(again.status == .success && server.requests.count == 1, "\(again.errors)")
-                #expect(try text("log") == home["a"] + "\n")
-            }
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", "-P", home.path, server.url("/a"), "--on-complete"]
+        await home.run(get + ["false"]).expect(.refused)
+        try home.write("other".utf8, to: "b")
+        let program = try script("done", "echo \"$RESUMECTL_PATH\" >> \(home["log"])")
+        for _ in 1...2 {
+            let again = await home.run(get + [program, "--skip-existing", server.url("/b")])
+            #expect(again.status == .success && server.requests.count == 1, "\(again.errors)")
+            #expect(try text("log") == home["a"] + "\n")
         }
     }
 
@@ -135,30 +126,26 @@ struct ProgramTests {
     @Test("--auth-command answers like git's helpers, once for each server", arguments: ["git", "field"])
     func credentials(kind: String) async throws {
         let output = kind == "git" ? "username=me\\npassword=hunter2\\n" : "Authorization: Basic bWU6aHVudGVyMg==\\n"
-        try await OriginServer.withServer(handler: Self.protected) { server async throws in
-            let helper = try script("helper", "cat >> \(home["input"]); printf '\(output)'")
-            let urls = (1...3).map { server.url("/dir/\($0).bin") }
-            let outcome = await home.run(["get", "-P", home["out"], "--auth-command", "\(helper) get"] + urls)
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(try home.names(in: "out").count == 3 && server.requests.count == 3)
-            let input = try text("input")
-            #expect(
-                input.hasPrefix("protocol=http\nhost=127.0.0.1:\(server.port)\npath=dir/") && input.hasSuffix("\n\n"))
-            #expect(input.split(separator: "\n").count == 3, "it runs once")
-            #expect(!home.transcript.contains("hunter2"))
-            #expect(try home.storedBytes().firstRange(of: Array("hunter2".utf8)) == nil)
-        }
+        let server = try await home.serve(Self.protected)
+        let helper = try script("helper", "cat >> \(home["input"]); printf '\(output)'")
+        let urls = (1...3).map { server.url("/dir/\($0).bin") }
+        await home.run(["get", "-P", home["out"], "--auth-command", "\(helper) get"] + urls).expect(.success)
+        #expect(try home.names(in: "out").count == 3 && server.requests.count == 3)
+        let input = try text("input")
+        #expect(input.hasPrefix("protocol=http\nhost=127.0.0.1:\(server.port)\npath=dir/") && input.hasSuffix("\n\n"))
+        #expect(input.split(separator: "\n").count == 3, "it runs once")
+        #expect(!home.transcript.contains("hunter2"))
+        #expect(try home.storedBytes().firstRange(of: Array("hunter2".utf8)) == nil)
     }
 
     @Test("If the server refuses what it prints, it is asked again")
     func refusedCredentials() async throws {
-        try await OriginServer.withServer(handler: Self.protected) { server async throws in
-            let helper = try script(
-                "helper",
-                "echo username=me; test -n \"$RESUMECTL_STATUS\" && echo password=hunter2 || echo password=old")
-            let outcome = await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
-            #expect(outcome.status == .success && server.requests.count == 2, "\(outcome.errors)")
-        }
+        let server = try await home.serve(Self.protected)
+        let helper = try script(
+            "helper",
+            "echo username=me; test -n \"$RESUMECTL_STATUS\" && echo password=hunter2 || echo password=old")
+        let outcome = await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
+        #expect(outcome.status == .success && server.requests.count == 2, "\(outcome.errors)")
     }
 
     @Test(
@@ -168,48 +155,44 @@ struct ProgramTests {
             "trap '' TERM PIPE; while :; do echo x; done",
         ])
     func endlessHelpers(text: String) async throws {
-        try await OriginServer.withServer(handler: Self.protected) { server async throws in
-            let helper = try script("helper", "echo $$ > \(home["number"]); \(text)")
-            let get = ["get", server.url(), "-o", home["out"], "--auth-command", helper]
-            let (outcome, _) = await home.runLimited(get) { _ in home.has("number") }
-            #expect([.tryAgain, .refused].contains(outcome.status), "\(outcome.errors)")
-            #expect(server.requests.isEmpty)
-            let number = try #require(pid_t(try self.text("number").dropLast()))
-            #expect(kill(number, 0) == -1 && errno == ESRCH)
-        }
+        let server = try await home.serve(Self.protected)
+        let helper = try script("helper", "echo $$ > \(home["number"]); \(text)")
+        let get = ["get", server.url(), "-o", home["out"], "--auth-command", helper]
+        let (outcome, _) = await home.runLimited(get) { _ in home.has("number") }
+        #expect([.tryAgain, .refused].contains(outcome.status), "\(outcome.errors)")
+        #expect(server.requests.isEmpty)
+        let number = try #require(pid_t(try self.text("number").dropLast()))
+        #expect(kill(number, 0) == -1 && errno == ESRCH)
     }
 
     @Test("A helper need not read its input, however long that is")
     func unreadInput() async throws {
-        try await OriginServer.withServer(handler: Self.protected) { server async throws in
-            let helper = try script("helper", "exec 0<&-; echo username=me; echo password=hunter2")
-            let slow = try script("slow", "sleep 0.3; echo username=me; echo password=hunter2")
-            for program in [helper, slow] {
-                let outcome = await home.run(
-                    "get", server.url("/\(String(repeating: "a", count: 60_000))/f"), "-o", home["out"], "--restart",
-                    "--auth-command", program)
-                #expect(outcome.status == .success, "\(outcome.errors)")
-            }
+        let server = try await home.serve(Self.protected)
+        let helper = try script("helper", "exec 0<&-; echo username=me; echo password=hunter2")
+        let slow = try script("slow", "sleep 0.3; echo username=me; echo password=hunter2")
+        for program in [helper, slow] {
+            await home.run(
+                "get", server.url("/\(String(repeating: "a", count: 60_000))/f"), "-o", home["out"], "--restart",
+                "--auth-command", program
+            ).expect(.success)
         }
     }
 
     @Test("What fails or prints something else is an error that does not show it")
     func wrongHelpers() async throws {
-        try await OriginServer.withServer(handler: Self.protected) { server async throws in
-            for (text, message) in [
-                ("echo hunter2", "line 1 of the output of --auth-command is neither"),
-                ("exit 4", "--auth-command failed with exit status 4"), ("echo Range: bytes=0-", "is neither"),
-            ] {
-                let helper = try script("helper", text)
-                let outcome = await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
-                #expect(outcome.status == .refused && outcome.errors.contains(message), "\(outcome.errors)")
-                #expect(!outcome.errors.contains("hunter2"))
-            }
-            #expect(server.requests.isEmpty)
-            // The job is continued by the right one.
-            let helper = try script("helper", "echo username=me; echo password=hunter2")
-            let resume = await home.run("resume", "--auth-command", helper)
-            #expect(resume.status == .success && home.has("out"), "\(resume.errors)")
+        let server = try await home.serve(Self.protected)
+        for (text, message) in [
+            ("echo hunter2", "line 1 of the output of --auth-command is neither"),
+            ("exit 4", "--auth-command failed with exit status 4"), ("echo Range: bytes=0-", "is neither"),
+        ] {
+            let helper = try script("helper", text)
+            await home.run("get", server.url(), "-o", home["out"], "--auth-command", helper)
+                .expect(.refused, says: message, hides: "hunter2")
         }
+        #expect(server.requests.isEmpty)
+        // The job is continued by the right one.
+        let helper = try script("helper", "echo username=me; echo password=hunter2")
+        let resume = await home.run("resume", "--auth-command", helper)
+        #expect(resume.status == .success && home.has("out"), "\(resume.errors)")
     }
 }

@@ -6,9 +6,7 @@ import Testing
 /// The progress in a terminal, and which messages are printed.
 @Suite(.timeLimit(.minutes(20)))
 struct ProgressTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// The lines that were drawn and replaced later; the text between two carriage returns is one drawing.
     private func drawn(_ outcome: Outcome) -> [String] {
@@ -21,134 +19,113 @@ struct ProgressTests {
     @Test("One download shows its name, its share, its bytes and the words that remain")
     func one() async throws {
         let gate = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             request.number == 1
                 ? .file(Sample.resource, for: request, cutAfter: 100_000)
                 : .file(Sample.resource, for: request, pausingAt: 100_000, for: .gate(gate))
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
-            #expect(outcome.status == .tryAgain)
-            let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: 100) }
-            try await wait(for: home.transcriptSoFar) { home.transcriptSoFar.contains(" KiB of 293.0 KiB") }
-            gate.open()
-            let second = await get.value
-            #expect(second.status == .success)
-            #expect(second.output == home["out.bin"] + "\n")
-            let lines = drawn(second)
-            let pattern = /out\.bin +(\[#*-+\] +)?\d+% +[0-9.]+ KiB of 293\.0 KiB.*/
-            #expect(lines.contains { $0.wholeMatch(of: pattern) != nil }, "\(lines)")
-            #expect(lines.allSatisfy { $0.hasPrefix("out.bin ") && $0.count < 100 }, "\(lines)")
-            // Nothing of the progress remains.
-            let end = try #require(second.errors.split(separator: "\r").last)
-            let rest = end.replacing(/\e\[\d*[AJK]/, with: "").replacing("\n", with: " ")
-            #expect(rest == "\(home["out.bin"]): done, 293.0 KiB, 97.7 KiB of it reused " || rest.isEmpty, "\(rest)")
-            #expect(second.message.contains("\(home["out.bin"]): done, 293.0 KiB, 97.7 KiB of it reused "))
-        }
+        await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0").expect(.tryAgain)
+        let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: 100) }
+        try await wait(for: home.transcriptSoFar) { home.transcriptSoFar.contains(" KiB of 293.0 KiB") }
+        gate.open()
+        let second = await get.value
+        #expect(second.status == .success)
+        #expect(second.output == home["out.bin"] + "\n")
+        let lines = drawn(second)
+        let pattern = /out\.bin +(\[#*-+\] +)?\d+% +[0-9.]+ KiB of 293\.0 KiB.*/
+        #expect(lines.contains { $0.wholeMatch(of: pattern) != nil }, "\(lines)")
+        #expect(lines.allSatisfy { $0.hasPrefix("out.bin ") && $0.count < 100 }, "\(lines)")
+        // Nothing of the progress remains.
+        let end = try #require(second.errors.split(separator: "\r").last)
+        let rest = end.replacing(/\e\[\d*[AJK]/, with: "").replacing("\n", with: " ")
+        #expect(rest == "\(home["out.bin"]): done, 293.0 KiB, 97.7 KiB of it reused " || rest.isEmpty, "\(rest)")
+        #expect(second.message.contains("\(home["out.bin"]): done, 293.0 KiB, 97.7 KiB of it reused "))
     }
 
     @Test("No line is wider than the terminal", arguments: [0, 1, 5, 20, 40, 60, 250])
     func fits(width: Int) async throws {
         let gate = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, pausingAt: 150_000, for: .gate(gate))
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: width) }
-            let isDrawn = width < 2
-            try await wait { isDrawn || home.transcriptSoFar.contains("\u{1B}[") }
-            gate.open()
-            let outcome = await get.value
-            #expect(outcome.status == .success)
-            let lines = drawn(outcome)
-            #expect(lines.isEmpty == (width < 2))
-            #expect(lines.allSatisfy { $0.count < max(width, 1) }, "\(lines)")
-        }
+        let get = Task { await home.run("get", server.url(), "-o", home["out.bin"], width: width) }
+        let isDrawn = width < 2
+        try await wait { isDrawn || home.transcriptSoFar.contains("\u{1B}[") }
+        gate.open()
+        let outcome = await get.value
+        #expect(outcome.status == .success)
+        let lines = drawn(outcome)
+        #expect(lines.isEmpty == (width < 2))
+        #expect(lines.allSatisfy { $0.count < max(width, 1) }, "\(lines)")
     }
 
     @Test("Several downloads have a line each, and a total, which remains")
     func several() async throws {
         let gate = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             guard request.path == "/3.bin" else { return .file(Sample.resource, for: request) }
             let head = Step.head(status: "200 OK", fields: [("Content-Length", "300000"), ("ETag", "\"v1\"")])
             return Response([
                 head, .body(Sample.content, 0..<150_000), .gate(gate), .body(Sample.content, 150_000..<300_000),
             ])
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let urls = (1...4).map { server.url("/\($0).bin") }
-            let get = Task { await home.run(["get", "-P", home.path, "-j", "1"] + urls, width: 120) }
-            let text = "2 of 4 files  732.4 KiB of at least 878.9 KiB"
-            try await wait(for: home.transcriptSoFar) { home.transcriptSoFar.contains(text) }
-            gate.open()
-            let outcome = await get.value
-            #expect(outcome.status == .success)
-            let lines = drawn(outcome)
-            #expect(lines.contains { $0.hasPrefix("3.bin ") && $0.contains("50%  146.5 KiB of 293.0 KiB") }, "\(lines)")
-            #expect(lines.contains { $0.hasSuffix("1 waiting for a slot") }, "\(lines)")
-            #expect(
-                outcome.errors.contains(/(\n|J)4 of 4 files, 1\.1 MiB received in \S+, [0-9.]+ [KM]?i?B\/s\n\e\[J$/))
-            for number in 1...4 { #expect(outcome.message.contains("/\(number).bin: done, 293.0 KiB ")) }
-        }
+        let urls = (1...4).map { server.url("/\($0).bin") }
+        let get = Task { await home.run(["get", "-P", home.path, "-j", "1"] + urls, width: 120) }
+        let text = "2 of 4 files  732.4 KiB of at least 878.9 KiB"
+        try await wait(for: home.transcriptSoFar) { home.transcriptSoFar.contains(text) }
+        gate.open()
+        let outcome = await get.value
+        #expect(outcome.status == .success)
+        let lines = drawn(outcome)
+        #expect(lines.contains { $0.hasPrefix("3.bin ") && $0.contains("50%  146.5 KiB of 293.0 KiB") }, "\(lines)")
+        #expect(lines.contains { $0.hasSuffix("1 waiting for a slot") }, "\(lines)")
+        #expect(outcome.errors.contains(/(\n|J)4 of 4 files, 1\.1 MiB received in \S+, [0-9.]+ [KM]?i?B\/s\n\e\[J$/))
+        for number in 1...4 { #expect(outcome.message.contains("/\(number).bin: done, 293.0 KiB ")) }
     }
 
     @Test("Messages that come at different times are all printed, in a low terminal too")
     func messages() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             request.path == "/7.bin" ? .status("404 Not Found") : .file(Sample.resource, for: request)
         }
-        try await OriginServer.withServer(handler: handler) { server in
-            let urls = (1...12).map { server.url("/\($0).bin") }
-            let outcome = await home.run(["get", "-P", home.path, "-j", "8"] + urls, width: 60, height: 4)
-            #expect(outcome.status == .refused)
-            for number in 1...12 {
-                let line = number == 7 ? "7.bin: the server" : "/\(number).bin: done"
-                #expect(outcome.message.ranges(of: line).count == 1, "\(line): \(outcome.errors)")
-            }
-            #expect(outcome.errors.contains("11 of 12 files, 3.1 MiB received in"))
-            #expect(outcome.errors.hasSuffix("resumectl: 1 of 12 downloads did not complete\n"))
+        let urls = (1...12).map { server.url("/\($0).bin") }
+        let outcome = await home.run(["get", "-P", home.path, "-j", "8"] + urls, width: 60, height: 4).expect(.refused)
+        for number in 1...12 {
+            let line = number == 7 ? "7.bin: the server" : "/\(number).bin: done"
+            #expect(outcome.message.ranges(of: line).count == 1, "\(line): \(outcome.errors)")
         }
+        #expect(outcome.errors.contains("11 of 12 files, 3.1 MiB received in"))
+        #expect(outcome.errors.hasSuffix("resumectl: 1 of 12 downloads did not complete\n"))
     }
 
     private static let barless = [["--no-progress"], ["--quiet"], ["--json"]]
 
     @Test(arguments: barless)
     func noBar(options: [String]) async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let outcome = await home.run(["get", server.url(), "-o", home["out.bin"]] + options, width: 80)
-            #expect(outcome.status == .success)
-            #expect(!outcome.errors.contains("\u{1B}") && !outcome.errors.contains("\r"))
-        }
+        let server = try await home.serve(Sample.whole)
+        let outcome = await home.run(["get", server.url(), "-o", home["out.bin"]] + options, width: 80).expect(.success)
+        #expect(!outcome.errors.contains("\u{1B}") && !outcome.errors.contains("\r"))
     }
 
     @Test func quiet() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let get = ["get", server.url(), "-o", home["out.bin"], "--quiet"]
-            let outcome = await home.run(get)
-            #expect(outcome.status == .success)
-            #expect(outcome.output.isEmpty && outcome.errors.isEmpty)
-            // Errors are said all the same, and once.
-            server.setHandler { _ in .status("404 Not Found") }
-            let failed = await home.run(get)
-            #expect(failed.status == .refused)
-            #expect(failed.errors.split(separator: "\n").count == 1)
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "-o", home["out.bin"], "--quiet"]
+        let outcome = await home.run(get).expect(.success)
+        #expect(outcome.output.isEmpty && outcome.errors.isEmpty)
+        // Errors are said all the same, and once.
+        server.setHandler { _ in .status("404 Not Found") }
+        #expect(await home.run(get).expect(.refused).errors.split(separator: "\n").count == 1)
     }
 
     @Test func verbose() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let plain = await home.run("get", server.url(), "-o", home["a.bin"], "--retries", "0")
-            #expect(!plain.errors.contains("started"))
-            server.setHandler { .file(Sample.changedResource, for: $0, cutAfter: $0.number == 2 ? Sample.cut : nil) }
-            let verbose = await home.run("get", server.url(), "-o", home["a.bin"], "--verbose")
-            #expect(verbose.status == .success)
-            for word in ["restarted", "retrying", "resumed at", "done"] {
-                #expect(verbose.errors.contains(word), "\(word)")
-            }
-            let fresh = await home.run("get", server.url(), "-o", home["b.bin"], "-v")
-            #expect(fresh.errors.contains("started, 293.0 KiB"))
+        let server = try await home.serve(Sample.cutOnce)
+        await home.run("get", server.url(), "-o", home["a.bin"], "--retries", "0").expect(hides: "started")
+        server.setHandler { .file(Sample.changedResource, for: $0, cutAfter: $0.number == 2 ? Sample.cut : nil) }
+        let verbose = await home.run("get", server.url(), "-o", home["a.bin"], "--verbose").expect(.success)
+        for word in ["restarted", "retrying", "resumed at", "done"] {
+            #expect(verbose.errors.contains(word), "\(word)")
         }
+        await home.run("get", server.url(), "-o", home["b.bin"], "-v").expect(says: "started, 293.0 KiB")
     }
 
     /// A server that says no length, and ends with its connection: the user is told that nobody knows the end.
@@ -156,11 +133,8 @@ struct ProgressTests {
         var resource = Sample.resource
         resource.framing = .untilClose
         let served = resource
-        try await OriginServer.withServer(handler: { .file(served, for: $0) }) { server in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"])
-            #expect(outcome.status == .success)
-            #expect(outcome.errors.contains("length not verified"))
-        }
+        let server = try await home.serve { .file(served, for: $0) }
+        await home.run("get", server.url(), "-o", home["out.bin"]).expect(.success, says: "length not verified")
     }
 
     @Test("A length that only the response to a range has is a length that the server sent")
@@ -170,23 +144,19 @@ struct ProgressTests {
         var rest = Sample.resource
         rest.framing = .untilClose
         let resources = [first, rest]
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             .file(resources[request.number == 1 ? 0 : 1], for: request, cutAfter: request.number == 1 ? 200_000 : nil)
         }
-        try await OriginServer.withServer(handler: handler) { server in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"])
-            #expect(outcome.status == .success && outcome.errors.contains("resumed at"), "\(outcome.errors)")
-            #expect(!outcome.errors.contains("not verified"), "\(outcome.errors)")
-        }
+        let outcome = await home.run("get", server.url(), "-o", home["out.bin"]).expect(.success, says: "resumed at")
+        #expect(!outcome.errors.contains("not verified"), "\(outcome.errors)")
     }
 
     @Test func verboseWithoutALength() async throws {
         var resource = Sample.resource
         resource.framing = .chunked(size: 30_000)
         let chunked = resource
-        try await OriginServer.withServer(handler: { .file(chunked, for: $0) }) { server in
-            let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--verbose")
-            #expect(outcome.errors.contains("started, length unknown\n"), "\(outcome.errors)")
-        }
+        let server = try await home.serve { .file(chunked, for: $0) }
+        let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--verbose")
+        #expect(outcome.errors.contains("started, length unknown\n"), "\(outcome.errors)")
     }
 }

@@ -6,9 +6,7 @@ import Testing
 /// `purge` and `gc`.
 @Suite(.timeLimit(.minutes(20)))
 struct PurgeTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private static let keysOfReport = ["dryRun", "freedBytes", "inUse", "orphanBytes", "orphans", "pinned", "removed"]
 
@@ -41,13 +39,9 @@ struct PurgeTests {
     func selection(index: Int) async throws {
         let (arguments, left) = Self.selections[index]
         try await leaveThree()
-        let dry = await home.run(["purge", "--dry-run"] + arguments)
-        #expect(dry.status == .success)
-        #expect(dry.output.contains("would free"))
+        await home.run(["purge", "--dry-run"] + arguments).expect(.success, prints: "would free")
         #expect(try await keys() == ["a", "b", "c"])
-        let outcome = await home.run(["purge"] + arguments)
-        #expect(outcome.status == .success)
-        #expect(outcome.output.contains("freed "))
+        await home.run(["purge"] + arguments).expect(.success, prints: "freed ")
         #expect(try await keys() == left)
         #expect(try home.names(in: "store/blobs").count == left.count)
     }
@@ -58,9 +52,9 @@ struct PurgeTests {
             try await leaveThree()
             try await home.leavePartial("d.bin", held: 50_000, options: ["--key", "d"])
             try await home.sql("UPDATE download SET key = 'a#variant=2', variant = 2 WHERE key = 'd'")
-            #expect(await home.run("purge", name).status == .success)
+            await home.run("purge", name).expect(.success)
             #expect(try await keys() == left)
-            #expect(await home.run("purge", "--all").status == .success)
+            await home.run("purge", "--all").expect(.success)
         }
     }
 
@@ -97,21 +91,20 @@ struct PurgeTests {
 
     @Test("Of a delivered file there is nothing to remove, which is no failure")
     func delivered() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            #expect(await home.run("get", server.url(), "-o", home["out"]).status == .success)
-            let outcome = await home.run("purge", home["out"])
-            #expect(outcome.status == .success && outcome.output == "freed 0 B\n")
-            let text = "\(home["out"]): was delivered, so the store keeps nothing of it and there is nothing to remove"
-            #expect(outcome.errors == text + "; to remove the file, use rm\n")
-            #expect(home.has("out"))
-            #expect(await home.run("purge", home["out"], "mistyped").status == .refused)
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.run("get", server.url(), "-o", home["out"]).expect(.success)
+        let outcome = await home.run("purge", home["out"])
+        #expect(outcome.status == .success && outcome.output == "freed 0 B\n")
+        let text = "\(home["out"]): was delivered, so the store keeps nothing of it and there is nothing to remove"
+        #expect(outcome.errors == text + "; to remove the file, use rm\n")
+        #expect(home.has("out"))
+        await home.run("purge", home["out"], "mistyped").expect(.refused)
     }
 
     @Test("In a terminal, --all asks first")
     func asks() async throws {
         try await leaveThree()
-        #expect(await home.run("pin", "a").status == .success)
+        await home.run("pin", "a").expect(.success)
         let asked = Mutex<[String]>([])
         func purge(_ arguments: [String], _ answer: Bool) async -> Outcome {
             await home.run(
@@ -126,13 +119,13 @@ struct PurgeTests {
         #expect(asked.withLock { $0 } == ["Remove 2 entries with 293.0 KiB?"])
         #expect(try await keys() == ["a", "b", "c"])
         // Not about what the command line names, and not if nothing is removed.
-        #expect(await purge(["--all", "--dry-run"], false).status == .success)
-        #expect(await purge(["b"], false).status == .success)
+        await purge(["--all", "--dry-run"], false).expect(.success)
+        await purge(["b"], false).expect(.success)
         #expect(asked.withLock { $0.count } == 1)
-        #expect(await purge(["--all"], true).status == .success)
+        await purge(["--all"], true).expect(.success)
         #expect(try await keys() == ["a"])
         #expect(asked.withLock { $0.last } == "Remove 1 entry with 195.3 KiB?")
-        #expect(await purge(["--all", "--include-pinned", "--yes"], false).status == .success)
+        await purge(["--all", "--include-pinned", "--yes"], false).expect(.success)
         #expect(try await keys().isEmpty)
         #expect(asked.withLock { $0.count } == 2)
     }
@@ -147,22 +140,21 @@ struct PurgeTests {
             SELECT 'k' || i, url, created_at, used_at, boot_id FROM download, n WHERE key = 'a';
             """)
         #expect(try await keys().count == count)
-        let outcome = await home.run("purge", "--all")
-        #expect(outcome.status == (count > 100 ? .usage : .success), "\(outcome.errors)")
+        let outcome = await home.run("purge", "--all").expect(count > 100 ? .usage : .success)
         if count > 100 {
             #expect(outcome.errors.contains("--all would remove 101 entries with 195.3 KiB"), "\(outcome.errors)")
             #expect(outcome.errors.contains("--yes"))
             #expect(try await keys().count == count)
-            #expect(await home.run("purge", "--all", "--dry-run").status == .success)
-            #expect(await home.run("purge", "--older-than", "0s", "--dry-run").status == .success)
-            #expect(await home.run("purge", "--all", "--yes").status == .success)
+            await home.run("purge", "--all", "--dry-run").expect(.success)
+            await home.run("purge", "--older-than", "0s", "--dry-run").expect(.success)
+            await home.run("purge", "--all", "--yes").expect(.success)
         }
         #expect(try await keys().isEmpty)
     }
 
     @Test func allOfNothing() async throws {
         try await home.leavePartial()
-        #expect(await home.run("purge", "--all").status == .success)
+        await home.run("purge", "--all").expect(.success)
         let outcome = await home.run("purge", "--all")
         #expect(outcome.status == .success && outcome.errors == "no entry matches\n")
     }
@@ -171,24 +163,17 @@ struct PurgeTests {
         try await leaveThree()
         let outcome = await home.run("purge", "a", "mistyped")
         #expect(try await keys() == ["b", "c"])
-        do {
-            #expect(outcome.errors.contains("mistyped"))
-        }
+        #expect(outcome.errors.contains("mistyped"))
     }
 
     @Test func inUse() async throws {
         try await leaveThree()
         let outcome = try await home.whileDownloading { url async throws in
-            let all = await home.run("purge", "--all")
-            #expect(all.status == .success)
-            #expect(all.output.contains("in use, kept: \(url)"))
+            await home.run("purge", "--all").expect(.success, prints: "in use, kept: \(url)")
             #expect(try await keys() == [url])
-            let one = await home.run("purge", url, "--json")
-            #expect(one.status == .refused)
-            #expect(one.errors.contains("in use"))
+            let one = await home.run("purge", url, "--json").expect(.refused, says: "in use")
             #expect(try one.object["inUse"]?.array == [.string(url)])
-            let budget = await home.run("gc", "--max-size", "0")
-            #expect(budget.status == .success)
+            await home.run("gc", "--max-size", "0").expect(.success)
             #expect(try await home.held(url) == Sample.cut)
         }
         #expect(outcome.status == .interrupted)
@@ -203,8 +188,7 @@ struct PurgeTests {
 
     @Test func gcBySize() async throws {
         try await leaveThree()
-        let dry = await home.run("gc", "--max-size", "200KB", "--dry-run")
-        #expect(dry.status == .success)
+        let dry = await home.run("gc", "--max-size", "200KB", "--dry-run").expect(.success)
         #expect(dry.output.contains("would remove a") && dry.output.contains("would remove b"))
         #expect(try await keys() == ["a", "b", "c"])
         let report = try await home.run("gc", "--max-size", "200KB", "--json").object
@@ -216,33 +200,30 @@ struct PurgeTests {
         #expect(reasons == ["job-over-budget", "job-over-budget"])
         #expect(report["removed"]?.array?.compactMap { $0["job"]?.string } == [home["a.bin"], home["b.bin"]])
         // Without a job, there is none to name.
-        #expect(await home.run("forget", home["c.bin"]).status == .success)
+        await home.run("forget", home["c.bin"]).expect(.success)
         let rest = try await home.run("gc", "--max-size", "0", "--dry-run", "--json").object
         #expect(rest["removed"]?.array?.map { $0["job"] } == [.null])
         #expect(try await keys() == ["c"])
-        #expect(await home.run("log", "a").output.contains("evicted"))
+        await home.run("log", "a").expect(prints: "evicted")
     }
 
     @Test("After a purge, jobs does not say that the bytes are kept")
     func purgedJob() async throws {
         let url = try await home.leavePartial()
-        #expect(await home.run("jobs").output.contains("bytes received are kept"))
-        #expect(await home.run("purge", url).status == .success)
+        await home.run("jobs").expect(prints: "bytes received are kept")
+        await home.run("purge", url).expect(.success)
         let line = await home.run("jobs").output
         #expect(line.contains("its 200000 bytes were removed: removed on request") && !line.contains("kept"), "\(line)")
         let job = try await home.run("jobs", "--json").object
         #expect(job["reason"]?.string == "purged" && job["message"]?.string?.contains("kept") == false, "\(job)")
         // It is no eviction, which the next run would report.
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let resumed = await home.run("resume", home["file.bin"], "--url", server.url())
-            #expect(resumed.status == .success && !resumed.errors.contains("removed"), "\(resumed)")
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.run("resume", home["file.bin"], "--url", server.url()).expect(.success, hides: "removed")
     }
 
     @Test func gcByAge() async throws {
         try await leaveThree()
-        let outcome = await home.run("gc", "--max-age", "30m")
-        #expect(outcome.status == .success)
+        let outcome = await home.run("gc", "--max-age", "30m").expect(.success)
         // Its job is not done.
         let path = home["a.bin"]
         let job =
@@ -251,8 +232,7 @@ struct PurgeTests {
         #expect(outcome.output == "\(removed)limits: 16.0 GiB (default), not used for 30m0s (--max-age)\n")
         #expect(try await keys() == ["b", "c"])
         // Within its budget nothing is taken.
-        let again = await home.run("gc")
-        #expect(again.status == .success)
+        let again = await home.run("gc").expect(.success)
         #expect(again.output == "freed 0 B\nlimits: 16.0 GiB (default), not used for 30d0h (default)\n")
         try home.write("store-max-size = 1GiB\nstore-max-age = 36h\n".utf8, to: "config")
         let set = await home.run(
@@ -267,11 +247,9 @@ struct PurgeTests {
         let orphan = "blobs/" + String(repeating: "0", count: 32)
         try home.write([UInt8](repeating: 1, count: 10_000), to: "store/\(orphan)")
         try home.write([1], to: "store/blobs/README")
-        let dry = try await home.run("gc", "--dry-run", "--json").object
-        #expect(dry["orphans"]?.array == [.string(orphan)])
+        #expect(try await home.run("gc", "--dry-run", "--json").object["orphans"]?.array == [.string(orphan)])
         #expect(home.has("store/\(orphan)"))
-        let outcome = await home.run("gc")
-        #expect(outcome.output.contains("removed \(orphan), which belongs to no entry"))
+        await home.run("gc").expect(prints: "removed \(orphan), which belongs to no entry")
         #expect(!home.has("store/\(orphan)"))
         // Whose name no blob has is not the store's.
         #expect(home.has("store/blobs/README"))
@@ -282,12 +260,9 @@ struct PurgeTests {
         let url = try await home.leavePartial()
         for name in try home.names(in: "store/blobs") { try home.remove("store/blobs/\(name)") }
         let dry = await home.run("gc", "--dry-run")
-        let outcome = await home.run("gc")
-        #expect(outcome.status == .success)
+        let outcome = await home.run("gc").expect(.success)
         #expect(try await home.held(url) == nil)
-        do {
-            #expect(dry.output.contains("would remove \(url)"))
-            #expect(outcome.output.contains("removed \(url)"))
-        }
+        #expect(dry.output.contains("would remove \(url)"))
+        #expect(outcome.output.contains("removed \(url)"))
     }
 }

@@ -6,9 +6,7 @@ import Testing
 /// Limits that depend on the time of day, that are changed while downloads run, and connections for each host.
 @Suite(.timeLimit(.minutes(20)))
 struct RateTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test("A limit for a time of day, and one for the rest")
     func windows() throws {
@@ -45,41 +43,37 @@ struct RateTests {
         "set changes the limit of what runs, and of nothing that starts later", arguments: ["total-rate", "limit-rate"])
     func changed(name: String) async throws {
         let content = Content(length: 3_000_000, seed: 2)
-        try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
-            server async throws in
-            // It would take a quarter of an hour.
-            let get = ["get", server.url(), "-o", home["out"], "--\(name)", "3k", "--stall-timeout", "1h"]
-            let slow = Task { await home.run(get) }
-            try await wait { home.has("store/store.sqlite") && server.requests.count == 1 }
-            let set = await home.run("set", "--\(name)", "100M")
-            let what = name == "total-rate" ? "all downloads of a process together" : "each download"
-            #expect(set.status == .success)
-            #expect(set.errors == "at most 100.0 MiB/s for \(what); 1 job is running\n")
-            #expect(await slow.value.status == .success)
-            #expect(content.matches(try home.bytes("out")))
-            let later = await home.run("set", "--\(name)", "1")
-            #expect(later.status == .success && later.errors.hasPrefix("no job is running with this store"))
-            #expect(await home.run("get", server.url("/b"), "-o", home["b"]).status == .success)
-            #expect(try home.bytes("store/\(name)") == Array("1".utf8))
-        }
-        #expect(await home.run("set", "--limit-rate", "none", "--total-rate", "none").status == .success)
-        #expect(await home.run("set").status == .usage)
+        let server = try await home.serve { .file(Resource(content, etag: "\"v1\""), for: $0) }
+        // It would take a quarter of an hour.
+        let get = ["get", server.url(), "-o", home["out"], "--\(name)", "3k", "--stall-timeout", "1h"]
+        let slow = Task { await home.run(get) }
+        try await wait { home.has("store/store.sqlite") && server.requests.count == 1 }
+        let set = await home.run("set", "--\(name)", "100M")
+        let what = name == "total-rate" ? "all downloads of a process together" : "each download"
+        #expect(set.status == .success)
+        #expect(set.errors == "at most 100.0 MiB/s for \(what); 1 job is running\n")
+        #expect(await slow.value.status == .success)
+        #expect(content.matches(try home.bytes("out")))
+        let later = await home.run("set", "--\(name)", "1")
+        #expect(later.status == .success && later.errors.hasPrefix("no job is running with this store"))
+        await home.run("get", server.url("/b"), "-o", home["b"]).expect(.success)
+        #expect(try home.bytes("store/\(name)") == Array("1".utf8))
+        await home.run("set", "--limit-rate", "none", "--total-rate", "none").expect(.success)
+        await home.run("set").expect(.usage)
         let missing = await home.run(["set", "--limit-rate", "1M"], environment: ["RESUMECTL_STORE": home["none"]])
         #expect(missing.status == .notFound && !home.has("none"))
-        #expect(await home.run("doctor").status == .success)
+        await home.run("doctor").expect(.success)
     }
 
     @Test("The limit of another kind stays when one is set")
     func otherKind() async throws {
         let content = Content(length: 3_000_000, seed: 2)
-        try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
-            server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--total-rate", "3k", "--max-time", "5"]
-            let slow = Task { await home.run(get) }
-            try await wait { home.has("store/store.sqlite") && server.requests.count == 1 }
-            #expect(await home.run("set", "--limit-rate", "none").status == .success)
-            #expect(await slow.value.status == .tryAgain)
-        }
+        let server = try await home.serve { .file(Resource(content, etag: "\"v1\""), for: $0) }
+        let get = ["get", server.url(), "-o", home["out"], "--total-rate", "3k", "--max-time", "5"]
+        let slow = Task { await home.run(get) }
+        try await wait { home.has("store/store.sqlite") && server.requests.count == 1 }
+        await home.run("set", "--limit-rate", "none").expect(.success)
+        #expect(await slow.value.status == .tryAgain)
     }
 
     @Test("Limits of both kinds that are set at once both apply, and are said to, however many jobs wait")
@@ -87,45 +81,38 @@ struct RateTests {
         let content = Content(length: 3_000_000, seed: 2)
         try await home.leavePartial()
         try await home.plantJobs(1200)
-        try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
-            server async throws in
-            // It would take a quarter of an hour.
-            let get = [
-                "get", server.url(), "-o", home["out"], "--total-rate", "3k", "--limit-rate", "3k", "--max-time", "120",
-            ]
-            let slow = Task { await home.run(get) }
-            try await wait { server.requests.count == 1 }
-            for name in ["limit-rate", "total-rate"] {
-                let set = await home.run("set", "--\(name)", "100M")
-                #expect(set.status == .success && set.errors.hasSuffix("; 1 job is running\n"), "\(set.errors)")
-            }
-            let outcome = await slow.value
-            #expect(outcome.status == .success, "\(outcome.errors)")
+        let server = try await home.serve { .file(Resource(content, etag: "\"v1\""), for: $0) }
+        // It would take a quarter of an hour.
+        let get = [
+            "get", server.url(), "-o", home["out"], "--total-rate", "3k", "--limit-rate", "3k", "--max-time", "120",
+        ]
+        let slow = Task { await home.run(get) }
+        try await wait { server.requests.count == 1 }
+        for name in ["limit-rate", "total-rate"] {
+            let set = await home.run("set", "--\(name)", "100M")
+            #expect(set.status == .success && set.errors.hasSuffix("; 1 job is running\n"), "\(set.errors)")
         }
+        let outcome = await slow.value
+        #expect(outcome.status == .success, "\(outcome.errors)")
     }
 
     @Test("A limit for a time of day limits each download")
     func timeOfDay() async throws {
         let content = Content(length: 3_000_000, seed: 2)
-        try await OriginServer.withServer(handler: { .file(Resource(content, etag: "\"v1\""), for: $0) }) {
-            server async throws in
-            let get = ["get", server.url(), "-o", home["out"], "--limit-rate", "00:00-12:00=3k,12:00-24:00=3k"]
-            let outcome = await home.run(get + ["--max-time", "2"])
-            #expect(outcome.status == .tryAgain && outcome.errors.contains("--max-time"), "\(outcome.errors)")
-            #expect(await home.run("resume", "--limit-rate", "00:00-00:01=1G,1G").status == .success)
-            #expect(content.matches(try home.bytes("out")))
-        }
+        let server = try await home.serve { .file(Resource(content, etag: "\"v1\""), for: $0) }
+        let get = ["get", server.url(), "-o", home["out"], "--limit-rate", "00:00-12:00=3k,12:00-24:00=3k"]
+        await home.run(get + ["--max-time", "2"]).expect(.tryAgain, says: "--max-time")
+        await home.run("resume", "--limit-rate", "00:00-00:01=1G,1G").expect(.success)
+        #expect(content.matches(try home.bytes("out")))
     }
 
     @Test("No host has more connections than --per-host permits", arguments: [1, 2])
     func perHost(count: Int) async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let urls = (1...8).map { server.url("/\($0).bin") }
-            let outcome = await home.run(["get", "-P", home["out"], "-j", "8", "--per-host", "\(count)"] + urls)
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(try home.names(in: "out").count == 8)
-            #expect(Set(server.requests.map(\.connection)).count <= count)
-        }
+        let server = try await home.serve(Sample.whole)
+        let urls = (1...8).map { server.url("/\($0).bin") }
+        await home.run(["get", "-P", home["out"], "-j", "8", "--per-host", "\(count)"] + urls).expect(.success)
+        #expect(try home.names(in: "out").count == 8)
+        #expect(Set(server.requests.map(\.connection)).count <= count)
         let wrong = await home.run("get", "http://127.0.0.1:9/f", "--connections", "4", "--per-host", "2")
         #expect(wrong.status == .usage && wrong.errors.contains("--per-host must not be less than --connections"))
     }

@@ -5,9 +5,7 @@ import Testing
 /// L04: user info, signatures and secret fields are neither stored nor shown.
 @Suite(.timeLimit(.minutes(20)))
 struct RedactionTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Parts of the secrets, each of which betrays one.
     private static let secrets = [
@@ -38,28 +36,27 @@ struct RedactionTests {
             ["unpin", url], ["purge", url, "--dry-run"], ["purge", url, "--dry-run", "--json"],
         ]
         for arguments in looks {
-            #expect(await home.run(arguments).status == .success, "\(arguments)")
+            await home.run(arguments).expect(.success)
         }
     }
 
     @Test("L04: the secrets of a URL") func urls() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let url = server.url("/file.bin?\(Self.query)", user: "me:hunter2")
-            let get = ["get", url, "--output", home["out.bin"], "--retries", "0", "--verbose"]
-            #expect(await home.run(get + Self.headers).status == .tryAgain)
-            // The server needs them, so they are sent.
-            let request = try #require(server.requests.first)
-            #expect(request.target == "/file.bin?" + Self.query.replacing("#fragment", with: ""))
-            #expect(request.field("Cookie") == "id=c00kie")
-            let key = server.url("/file.bin?part=1")
-            #expect(try await home.entry(key)?["url"]?.string == key)
-            await look(url)
-            try expectNothingStored()
-            #expect(await home.run("purge", url).status == .success)
-            await home.run("log", url)
-            try expectNothingStored()
-            expectNothing(in: home.transcript)
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let url = server.url("/file.bin?\(Self.query)", user: "me:hunter2")
+        let get = ["get", url, "--output", home["out.bin"], "--retries", "0", "--verbose"]
+        await home.run(get + Self.headers).expect(.tryAgain)
+        // The server needs them, so they are sent.
+        let request = try #require(server.requests.first)
+        #expect(request.target == "/file.bin?" + Self.query.replacing("#fragment", with: ""))
+        #expect(request.field("Cookie") == "id=c00kie")
+        let key = server.url("/file.bin?part=1")
+        #expect(try await home.entry(key)?["url"]?.string == key)
+        await look(url)
+        try expectNothingStored()
+        await home.run("purge", url).expect(.success)
+        await home.run("log", url)
+        try expectNothingStored()
+        expectNothing(in: home.transcript)
     }
 
     @Test func events() async throws {
@@ -69,11 +66,10 @@ struct RedactionTests {
             .file(Sample.resource, for: OriginRequest()),
         ]
         for answer in answers {
-            try await OriginServer.withServer(handler: { _ in answer }) { server in
-                let url = server.url("/file.bin?\(Self.query)", user: "me:hunter2")
-                for option in ["--json", "--verbose"] {
-                    await home.run("get", url, "-o", home["out.bin"], "--retries", "0", option, width: 80)
-                }
+            let server = try await home.serve { _ in answer }
+            let url = server.url("/file.bin?\(Self.query)", user: "me:hunter2")
+            for option in ["--json", "--verbose"] {
+                await home.run("get", url, "-o", home["out.bin"], "--retries", "0", option, width: 80)
             }
         }
         for text in ["403", "503", "\"finished\"", "/file.bin?part=1"] {
@@ -84,30 +80,28 @@ struct RedactionTests {
 
     /// The signed place that a redirect leads to is as secret as one that the user gives.
     @Test func redirects() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let target = server.url("/signed/file.bin?\(Self.query)", user: "me:hunter2")
-            server.setHandler { request in
-                request.path == "/file.bin"
-                    ? .status("302 Found", fields: [("Location", target)])
-                    : .file(Sample.resource, for: request, cutAfter: 100_000)
-            }
-            let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0", "--verbose"]
-            #expect(await home.run(get).status == .tryAgain)
-            await look(server.url())
-            try expectNothingStored()
-            server.setHandler { request in
-                request.path == "/file.bin"
-                    ? .status("302 Found", fields: [("Location", target)]) : .status("403 Forbidden")
-            }
-            #expect(await home.run(get).status == .refused)
-            try expectNothingStored()
-            expectNothing(in: home.transcript)
+        let server = try await home.serve(Sample.whole)
+        let target = server.url("/signed/file.bin?\(Self.query)", user: "me:hunter2")
+        server.setHandler { request in
+            request.path == "/file.bin"
+                ? .status("302 Found", fields: [("Location", target)])
+                : .file(Sample.resource, for: request, cutAfter: 100_000)
         }
+        let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0", "--verbose"]
+        await home.run(get).expect(.tryAgain)
+        await look(server.url())
+        try expectNothingStored()
+        server.setHandler { request in
+            request.path == "/file.bin"
+                ? .status("302 Found", fields: [("Location", target)]) : .status("403 Forbidden")
+        }
+        await home.run(get).expect(.refused)
+        try expectNothingStored()
+        expectNothing(in: home.transcript)
     }
 
     @Test func urlsThatCannotBeFetched() async throws {
-        let unnamed = await home.run("get", "http://me:hunter2@127.0.0.1:9/?X-Amz-Signature=5ca1ab1e")
-        #expect(unnamed.status == .usage)
+        let unnamed = await home.run("get", "http://me:hunter2@127.0.0.1:9/?X-Amz-Signature=5ca1ab1e").expect(.usage)
         expectNothing(in: unnamed.errors)
         let absent = "http://me:hunter2@127.0.0.1:9/file.bin?X-Amz-Signature=5ca1ab1e"
         try await home.leavePartial()
@@ -131,11 +125,8 @@ struct RedactionTests {
     @Test(arguments: malformed)
     func malformedURLs(arguments: [String]) async throws {
         try await home.leavePartial()
-        let outcome = await home.run(arguments)
-        #expect(outcome.status == (arguments[0] == "get" ? .usage : .notFound))
-        do {
-            expectNothing(in: outcome.errors)
-        }
+        let outcome = await home.run(arguments).expect(arguments[0] == "get" ? .usage : .notFound)
+        expectNothing(in: outcome.errors)
     }
 
     /// Texts that are no URLs, and are refused as such: each holds a password or a token all the same.
@@ -156,18 +147,14 @@ struct RedactionTests {
 
     @Test("Text that is refused as a URL is not echoed", arguments: noURLs)
     func refused(text: String) async throws {
-        let argument = await home.run("get", "http://127.0.0.1:9/a", text)
-        #expect(argument.status == .usage)
-        #expect(argument.errors.contains("argument 2: "))
+        let argument = await home.run("get", "http://127.0.0.1:9/a", text).expect(.usage, says: "argument 2: ")
         expectNotEchoed(argument, text)
         try home.write("# a list\n\n\n\(text)\n".utf8, to: "list.txt")
         let listed = await home.run("get", "--input-file", home["list.txt"])
-        #expect(listed.status == .refused)
-        #expect(listed.errors.contains("list.txt, line 4: "))
+            .expect(.refused, says: "list.txt, line 4: ")
         expectNotEchoed(listed, text)
         let head = await home.run("get", "http://127.0.0.1:9/a", "--condition", "head", "--head-url", text)
-        #expect(head.status == .usage)
-        #expect(head.errors.contains("--head-url"))
+            .expect(.usage, says: "--head-url")
         expectNotEchoed(head, text)
         #expect(!home.has("store"))
     }
@@ -183,8 +170,7 @@ struct RedactionTests {
             }
             expectNotEchoed(outcome, text)
         }
-        let purge = await home.run("purge", "plain-name", text)
-        #expect(purge.errors.contains("there is no entry plain-name, "))
+        let purge = await home.run("purge", "plain-name", text).expect(says: "there is no entry plain-name, ")
         expectNotEchoed(purge, text)
     }
 
@@ -197,8 +183,7 @@ struct RedactionTests {
             ["purge", "--older-than", text], ["list", "--\(text)=\(text)"], ["completions", text],
         ]
         for arguments in wrong {
-            let outcome = await home.run(arguments)
-            #expect(outcome.status == .usage)
+            let outcome = await home.run(arguments).expect(.usage)
             expectNotEchoed(outcome, text)
         }
         // Where the letters after a dash include h, this is a call for help.
@@ -210,12 +195,10 @@ struct RedactionTests {
         arguments: [["-H", "Authorization:", "Bearer", "tok.en-1234"], ["tok.en-1234"], ["-u", "me:", "tok.en-1234"]])
     func words(arguments: [String]) async throws {
         for rest in [["-o", home["f"]], []] {
-            let outcome = await home.run(["get"] + arguments + ["http://127.0.0.1:9/a"] + rest)
-            #expect(outcome.status == .usage)
+            let outcome = await home.run(["get"] + arguments + ["http://127.0.0.1:9/a"] + rest).expect(.usage)
             #expect(!outcome.errors.contains("tok.en-1234"), "\(outcome.errors)")
         }
-        let name = await home.run("get", "-O", "tok.en-1234", "http://127.0.0.1:9/a")
-        #expect(name.status == .usage && !name.errors.contains("tok.en-1234"), "\(name.errors)")
+        await home.run("get", "-O", "tok.en-1234", "http://127.0.0.1:9/a").expect(.usage, hides: "tok.en-1234")
     }
 
     @Test("What is safe to show is shown")
@@ -226,19 +209,17 @@ struct RedactionTests {
             ("http://me:hunter2@h.example:99999/f", "argument 1: http://h.example/…: the URL has no valid host"),
             ("me:hunter2@h/f", "argument 1: not an absolute URL"),
         ] {
-            let outcome = await home.run("get", text)
-            #expect(outcome.errors.contains(shown), "\(outcome.errors)")
+            let outcome = await home.run("get", text).expect(says: shown)
             expectNothing(in: outcome.errors)
         }
-        #expect(await home.run("list", "superfluous").errors.contains("'superfluous'"))
-        #expect(await home.run("list", "me:hunter2@h/f").errors.contains("Unexpected argument 1\n"))
+        await home.run("list", "superfluous").expect(says: "'superfluous'")
+        await home.run("list", "me:hunter2@h/f").expect(says: "Unexpected argument 1\n")
     }
 
     @Test("A URL where a path belongs", arguments: ["--output", "--directory", "--input-file", "--cacert", "--store"])
     func urlsForPaths(option: String) async throws {
         let outcome = await home.run("get", "http://127.0.0.1:9/a", option, "http://me:hunter2@h/f?token=t0pSecret")
-        #expect(outcome.status == .usage)
-        #expect(outcome.errors.contains("\(option) requires"))
+            .expect(.usage, says: "\(option) requires")
         expectNothing(in: outcome.errors)
     }
 
@@ -260,9 +241,7 @@ struct RedactionTests {
 
     @Test(arguments: noURLs.filter { ($0.contains("@") || $0.contains("token=")) && !$0.hasPrefix("me/") })
     func keysThatAreNoURLs(text: String) async throws {
-        let outcome = await home.run("get", "http://127.0.0.1:9/a", "--key", text)
-        #expect(outcome.status == .usage)
-        #expect(outcome.errors.contains("--key"))
+        let outcome = await home.run("get", "http://127.0.0.1:9/a", "--key", text).expect(.usage, says: "--key")
         expectNotEchoed(outcome, text)
         #expect(!home.has("store"))
     }
@@ -273,7 +252,7 @@ struct RedactionTests {
         let url = try await home.leavePartial("file.bin?id=\(random)&part=1", options: ["--output", home["out.bin"]])
         #expect(try await home.held(url) == Sample.cut)
         for arguments in [["show", url, "--json"], ["log", "--json"], ["purge", url, "--dry-run", "--json"]] {
-            #expect(await home.run(arguments).output.contains(random), "\(arguments)")
+            await home.run(arguments).expect(prints: random)
         }
         let other = "http://127.0.0.1:9/file.bin?id=\(random)&part=1"
         let get = await home.run("get", other, "-o", home["b"], "--retries", "0")
@@ -295,10 +274,7 @@ struct RedactionTests {
     /// The same for arguments that do not belong where they stand.
     @Test(arguments: misplaced)
     func misplacedURLs(arguments: [String]) async throws {
-        let outcome = await home.run(arguments)
-        #expect(outcome.status == .usage)
-        do {
-            expectNothing(in: outcome.errors)
-        }
+        let outcome = await home.run(arguments).expect(.usage)
+        expectNothing(in: outcome.errors)
     }
 }

@@ -5,9 +5,7 @@ import Testing
 /// `show` and `log` say in words why a download started over.
 @Suite(.timeLimit(.minutes(20)))
 struct RestartWordsTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     struct Case: Sendable, CustomStringConvertible {
         let description: String
@@ -51,9 +49,7 @@ struct RestartWordsTests {
         Case(
             description: "416", answer: { _ in .status("416 Range Not Satisfiable") },
             words: "the server does not have the requested bytes (416)"),
-        Case(
-            description: "400", answer: { _ in .status("400 Bad Request") },
-            words: "rejects range requests"),
+        Case(description: "400", answer: { _ in .status("400 Bad Request") }, words: "rejects range requests"),
         Case(
             description: "no validator", first: [("ETag", "")],
             words: "neither a valid ETag nor a Last-Modified date"),
@@ -77,32 +73,27 @@ struct RestartWordsTests {
     func shortWithoutValidator() async throws {
         let plain = Resource(Content(length: Self.length, seed: 1))
         let short = Resource(Content(length: 90_000, seed: 2))
-        try await OriginServer.withServer(handler: { .file(plain, for: $0, cutAfter: 200_000) }) {
-            server async throws in
-            let get = ["get", server.url("/a.bin"), "-o", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            server.setHandler { .file(short, for: $0) }
-            let kept = await home.run(get)
-            #expect(kept.status == .tryAgain && kept.errors.contains("sent 90000 bytes"), "\(kept)")
-            #expect(try await home.held(server.url("/a.bin")) == 200_000 && !home.has("out.bin"))
-            #expect(await home.run(get + ["--restart"]).status == .success)
-            #expect(short.content.matches(try home.bytes("out.bin")))
-        }
+        let server = try await home.serve { .file(plain, for: $0, cutAfter: 200_000) }
+        let get = ["get", server.url("/a.bin"), "-o", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        server.setHandler { .file(short, for: $0) }
+        await home.run(get).expect(.tryAgain, says: "sent 90000 bytes")
+        #expect(try await home.held(server.url("/a.bin")) == 200_000 && !home.has("out.bin"))
+        await home.run(get + ["--restart"]).expect(.success)
+        #expect(short.content.matches(try home.bytes("out.bin")))
     }
 
     @Test("An address of another file does not mean that the file changed, and its bytes are kept for the right one")
     func otherFile() async throws {
         let first: @Sendable (OriginRequest) -> Response = { .file(Self.old, for: $0, cutAfter: 200_000) }
-        try await OriginServer.withServer(handler: first) { server in
-            let get = ["get", server.url("/a.bin"), "-o", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            server.setHandler { .file($0.path == "/a.bin" ? Self.old : Self.new, for: $0) }
-            let other = await home.run("resume", home["out.bin"], "--url", server.url("/b.bin"))
-            #expect(other.status == .success && !other.errors.contains("changed on the server"), "\(other)")
-            #expect(other.errors.contains("restarted: this URL has another file than the stored bytes are of"))
-            let right = await home.run(get.dropLast(2))
-            #expect(right.status == .success && right.errors.contains("resumed at"), "\(right)")
-        }
+        let server = try await home.serve(first)
+        let get = ["get", server.url("/a.bin"), "-o", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        server.setHandler { .file($0.path == "/a.bin" ? Self.old : Self.new, for: $0) }
+        let other = await home.run("resume", home["out.bin"], "--url", server.url("/b.bin"))
+        #expect(other.status == .success && !other.errors.contains("changed on the server"), "\(other)")
+        #expect(other.errors.contains("restarted: this URL has another file than the stored bytes are of"))
+        await home.run(get.dropLast(2)).expect(.success, says: "resumed at")
     }
 
     @Test("Each restart is explained", arguments: cases)
@@ -110,23 +101,19 @@ struct RestartWordsTests {
         let first: @Sendable (OriginRequest) -> Response = {
             Self.decorated(.file(Self.old, for: $0, cutAfter: 200_000), row.first)
         }
-        try await OriginServer.withServer(handler: first) { server in
-            let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            server.setHandler { request in
-                if request.field("Range") != nil, let answer = row.answer { return answer(request) }
-                let isPlain = request.field("Range") == nil || request.field("If-Range") != nil
-                guard isPlain else { return .status("500 Internal Server Error") }
-                var whole = Self.new
-                whole.ignoresRange = true
-                return Self.decorated(.file(whole, for: request, cutAfter: 100_000), row.last)
-            }
-            #expect(await home.run(get).status == .tryAgain)
-            let show = await home.run("show", server.url())
-            #expect(show.output.contains(row.words), "\(show.output)")
-            let log = await home.run("log", server.url())
-            #expect(log.output.contains(row.words))
-            #expect(log.output.contains("restarted"))
+        let server = try await home.serve(first)
+        let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        server.setHandler { request in
+            if request.field("Range") != nil, let answer = row.answer { return answer(request) }
+            let isPlain = request.field("Range") == nil || request.field("If-Range") != nil
+            guard isPlain else { return .status("500 Internal Server Error") }
+            var whole = Self.new
+            whole.ignoresRange = true
+            return Self.decorated(.file(whole, for: request, cutAfter: 100_000), row.last)
         }
+        await home.run(get).expect(.tryAgain)
+        await home.run("show", server.url()).expect(prints: row.words)
+        await home.run("log", server.url()).expect(prints: row.words, "restarted")
     }
 }

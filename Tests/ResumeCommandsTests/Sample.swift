@@ -51,8 +51,7 @@ extension Home {
     ) async throws -> String {
         try await OriginServer.withServer(handler: { .file(resource, for: $0, cutAfter: held) }) { server in
             let url = server.url("/\(name)")
-            let outcome = await run(
-                ["get", url, "--output", self[name], "--retries", "0"] + options, at: location)
+            let outcome = await run(["get", url, "--output", self[name], "--retries", "0"] + options, at: location)
             #expect(outcome.status == .tryAgain, "\(outcome.errors)", sourceLocation: location)
             return url
         }

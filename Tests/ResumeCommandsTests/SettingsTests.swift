@@ -7,9 +7,7 @@ import Testing
 /// Defaults in a file and in the environment.
 @Suite(.timeLimit(.minutes(20)))
 struct SettingsTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private static let url = "http://127.0.0.1:9/f"
 
@@ -26,22 +24,21 @@ struct SettingsTests {
     @Test("Arguments take precedence over the environment, and that over the file")
     func precedence() async throws {
         let file = "# defaults\n\n  directory = \"\(home["file"])\"\nquiet\n--retries=0\n"
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url()]
-            let first = await home.run(get, environment: try environment(file))
-            #expect(first.status == .success && first.errors.isEmpty && home.has("file/file.bin"), "\(first.errors)")
-            let variables = ["RESUMECTL_DIRECTORY": home["variable"], "RESUMECTL_QUIET": "no"]
-            let second = await home.run(get, environment: try environment(file, variables))
-            #expect(second.status == .success && !second.errors.isEmpty && home.has("variable/file.bin"))
-            let third = await home.run(get + ["-P", home["argument"]], environment: try environment(file, variables))
-            #expect(third.status == .success && home.has("argument/file.bin"))
-            // A default that cannot be combined with an option is left out.
-            let fourth = await home.run(get + ["-o", home["absolute"]], environment: try environment(file))
-            #expect(fourth.status == .success && home.has("absolute"), "\(fourth.errors)")
-        }
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url()]
+        let first = await home.run(get, environment: try environment(file))
+        #expect(first.status == .success && first.errors.isEmpty && home.has("file/file.bin"), "\(first.errors)")
+        let variables = ["RESUMECTL_DIRECTORY": home["variable"], "RESUMECTL_QUIET": "no"]
+        let second = await home.run(get, environment: try environment(file, variables))
+        #expect(second.status == .success && !second.errors.isEmpty && home.has("variable/file.bin"))
+        let third = await home.run(get + ["-P", home["argument"]], environment: try environment(file, variables))
+        #expect(third.status == .success && home.has("argument/file.bin"))
+        // A default that cannot be combined with an option is left out.
+        let fourth = await home.run(get + ["-o", home["absolute"]], environment: try environment(file))
+        #expect(fourth.status == .success && home.has("absolute"), "\(fourth.errors)")
         // Other commands are not concerned.
-        #expect(await home.run(["list"], environment: try environment(file)).status == .success)
-        #expect(await home.run(["log", "-n", "1"], environment: try environment(file)).status == .success)
+        await home.run(["list"], environment: try environment(file)).expect(.success)
+        await home.run(["log", "-n", "1"], environment: try environment(file)).expect(.success)
     }
 
     @Test("Help, the version and completions need no settings; a folder is none")
@@ -77,8 +74,7 @@ struct SettingsTests {
         let get = await home.run(["get", Self.url, "--retries", "0", "-o", home["out"]], environment: variables)
         #expect(get.status == .tryAgain && home.has("other/store.sqlite"))
         variables["RESUMECTL_CONFIG"] = home["none"]
-        let missing = await home.run(["list"], environment: variables)
-        #expect(missing.status == .notFound && missing.errors.contains("RESUMECTL_CONFIG: cannot read"))
+        await home.run(["list"], environment: variables).expect(.notFound, says: "RESUMECTL_CONFIG: cannot read")
         variables["RESUMECTL_CONFIG"] = ""
         let store = await home.run(["config"], environment: variables).lines.first { $0.hasPrefix("store = ") }
         #expect(store?.hasSuffix("/.cache/resumectl  [default]") == true)
@@ -118,15 +114,14 @@ struct SettingsTests {
         let wrong = await home.run(["get", Self.url], environment: try environment(nil, ["RESUMECTL_RETRIES": "many"]))
         #expect(wrong.status == .usage && wrong.errors.hasPrefix("resumectl: RESUMECTL_RETRIES: "), "\(wrong.errors)")
         let others = ["RESUMECTL_KEY": "k", "RESUMECTL_URL": "u", "RESUMECTL_STATUS": "403"]
-        #expect(await home.run(["list"], environment: try environment(nil, others)).status == .success)
+        await home.run(["list"], environment: try environment(nil, others)).expect(.success)
     }
 
     @Test("The limits of the store are those of the file, also for gc")
     func storeLimits() async throws {
         try await home.leavePartial()
         let environment = try environment("store-max-size = 1k\nstore-max-age = 1w\n")
-        let outcome = await home.run(["gc", "--dry-run"], environment: environment)
-        #expect(outcome.status == .success && outcome.output.contains("195.3 KiB"), "\(outcome.output)")
+        await home.run(["gc", "--dry-run"], environment: environment).expect(.success, prints: "195.3 KiB")
         #expect(await home.run("gc", "--dry-run").output.contains("195.3 KiB") == false)
         let quiet = await home.run(["gc", "-q"], environment: environment)
         #expect(quiet.status == .success && quiet.output.isEmpty && quiet.errors.isEmpty)
@@ -135,18 +130,16 @@ struct SettingsTests {
 
     @Test("Header fields are read from a file, and paths are printed if that is asked for")
     func fieldsAndPaths() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            try home.write("# a comment\nAuthorization: Bearer hunter2\nX-A: b\n".utf8, to: "fields")
-            let got = await home.run(
-                "get", "-q", "-H", "@\(home["fields"])", "--print", "path", server.url(), "-o", home["out"])
-            #expect(got.status == .success && got.output == "\(home["out"])\n", "\(got.errors)")
-            #expect(server.requests.first?.field("Authorization") == "Bearer hunter2")
-            #expect(server.requests.first?.field("X-A") == "b")
-            #expect(try home.storedBytes().firstRange(of: Array("hunter2".utf8)) == nil)
-            for (argument, message) in [("@\(home["no"])", "cannot read"), ("@-", "requires a file")] {
-                let outcome = await home.run("get", "-H", argument, server.url())
-                #expect(outcome.status == .usage && outcome.errors.contains(message), "\(outcome.errors)")
-            }
+        let server = try await home.serve(Sample.whole)
+        try home.write("# a comment\nAuthorization: Bearer hunter2\nX-A: b\n".utf8, to: "fields")
+        let got = await home.run(
+            "get", "-q", "-H", "@\(home["fields"])", "--print", "path", server.url(), "-o", home["out"])
+        #expect(got.status == .success && got.output == "\(home["out"])\n", "\(got.errors)")
+        #expect(server.requests.first?.field("Authorization") == "Bearer hunter2")
+        #expect(server.requests.first?.field("X-A") == "b")
+        #expect(try home.storedBytes().firstRange(of: Array("hunter2".utf8)) == nil)
+        for (argument, message) in [("@\(home["no"])", "cannot read"), ("@-", "requires a file")] {
+            await home.run("get", "-H", argument, server.url()).expect(.usage, says: message)
         }
     }
 
@@ -154,9 +147,8 @@ struct SettingsTests {
     func permissions() async throws {
         let variables = try environment("quiet\n")
         try await Shell.run("chmod", "666", home["config/resumectl/config"])
-        let outcome = await home.run(["get", Self.url], environment: variables)
-        #expect(
-            outcome.status == .usage && outcome.errors.contains("belongs to another user or can be changed by others"))
+        await home.run(["get", Self.url], environment: variables)
+            .expect(.usage, says: "belongs to another user or can be changed by others")
     }
 
     @Test("config shows what counts and where it is set, also what is not set, without passwords")
@@ -185,24 +177,22 @@ struct SettingsTests {
 
     @Test("-H @FILE is read once, also if there are defaults, so that it may be a pipe")
     func fieldsFromPipe() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            for retries in ["1", "many"] {
-                var ends: [Int32] = [0, 0]
-                #expect(pipe(&ends) == 0)
-                defer { close(ends[0]) }
-                let line = Array("X-Token: t\n".utf8)
-                #expect(write(ends[1], line, line.count) == line.count)
-                close(ends[1])
-                let get = ["get", server.url("/\(retries)"), "-P", home.path, "-H", "@/dev/fd/\(ends[0])"]
-                let outcome = await home.run(get, environment: try environment(nil, ["RESUMECTL_RETRIES": retries]))
-                #expect(outcome.status == (retries == "1" ? .success : .usage), "\(outcome.errors)")
-            }
-            #expect(server.requests.map { $0.field("X-Token") } == ["t"])
+        let server = try await home.serve(Sample.whole)
+        for retries in ["1", "many"] {
+            var ends: [Int32] = [0, 0]
+            #expect(pipe(&ends) == 0)
+            defer { close(ends[0]) }
+            let line = Array("X-Token: t\n".utf8)
+            #expect(write(ends[1], line, line.count) == line.count)
+            close(ends[1])
+            let get = ["get", server.url("/\(retries)"), "-P", home.path, "-H", "@/dev/fd/\(ends[0])"]
+            let outcome = await home.run(get, environment: try environment(nil, ["RESUMECTL_RETRIES": retries]))
+            #expect(outcome.status == (retries == "1" ? .success : .usage), "\(outcome.errors)")
         }
+        #expect(server.requests.map { $0.field("X-Token") } == ["t"])
         for text in ["", "# nothing\n\n"] {
             try home.write(text.utf8, to: "empty")
-            let empty = await home.run("get", Self.url, "-H", "@\(home["empty"])")
-            #expect(empty.status == .usage && empty.errors.contains("contains no header field"), "\(empty.errors)")
+            await home.run("get", Self.url, "-H", "@\(home["empty"])").expect(.usage, says: "contains no header field")
         }
     }
 }

@@ -8,9 +8,7 @@ import Testing
 /// What `get` and `gc` remove to make room, what they refuse, and what they say about it.
 @Suite(.timeLimit(.minutes(5)))
 struct SpaceTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Makes all entries and their jobs unused for some days.
     private func age(_ days: Int) async throws {
@@ -20,22 +18,19 @@ struct SpaceTests {
     @Test("B2: an unfinished job stays; an explicit limit refuses what does not fit, and names the ways on")
     func unfinishedJobStays() async throws {
         let url = try await home.leavePartial("model.bin")
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let get = ["get", server.url(), "-o", home["out.bin"], "--store-max-size"]
-            let refused = await home.run(get + ["400k"])
-            #expect(refused.status == .tryAgain, "\(refused.errors)")
-            for way in ["'resumectl purge KEY'", "'resumectl gc --max-size SIZE'", "--store-max-size", home.store] {
-                #expect(refused.errors.contains(way), "\(refused.errors)")
-            }
-            let use = "may hold only 409600 bytes, and 200000 bytes of other downloads are in it."
-            #expect(refused.errors.contains(use), "\(refused.errors)")
-            // More than all of the limit never fits.
-            let tooLong = await home.run(get + ["200k"])
-            #expect(tooLong.status == .io && !tooLong.errors.contains("other downloads"), "\(tooLong.errors)")
-            #expect(try await home.held(url) == Sample.cut && !home.has("out.bin"))
-            #expect(await home.run(get + ["500k"]).status == .success)
-            #expect(try await home.held(url) == Sample.cut)
+        let server = try await home.serve(Sample.whole)
+        let get = ["get", server.url(), "-o", home["out.bin"], "--store-max-size"]
+        let refused = await home.run(get + ["400k"]).expect(.tryAgain)
+        for way in ["'resumectl purge KEY'", "'resumectl gc --max-size SIZE'", "--store-max-size", home.store] {
+            #expect(refused.errors.contains(way), "\(refused.errors)")
         }
+        let use = "may hold only 409600 bytes, and 200000 bytes of other downloads are in it."
+        #expect(refused.errors.contains(use), "\(refused.errors)")
+        // More than all of the limit never fits.
+        await home.run(get + ["200k"]).expect(.io, hides: "other downloads")
+        #expect(try await home.held(url) == Sample.cut && !home.has("out.bin"))
+        await home.run(get + ["500k"]).expect(.success)
+        #expect(try await home.held(url) == Sample.cut)
     }
 
     @Test("Under an explicit limit, a job that does not fit yet waits until others have been delivered")
@@ -52,17 +47,14 @@ struct SpaceTests {
             }
         }
         for count in ["1", "3"] {
-            try await OriginServer.withServer(handler: handler(cuts: true)) { server async throws in
-                for path in files.keys.sorted() {
-                    let outcome = await home.run("get", server.url(path), "-P", home[count], "--retries", "0")
-                    #expect(outcome.status == .tryAgain, "\(outcome.errors)")
-                }
-                server.setHandler(handler(cuts: false))
-                // Each makes the room that the one before it in the list needs.
-                let outcome = await home.run("resume", "-j", count, "--store-max-size", "911000")
-                #expect(outcome.status == .success, "\(outcome.errors)")
-                #expect(try home.names(in: count) == ["a", "b", "c"])
+            let server = try await home.serve(handler(cuts: true))
+            for path in files.keys.sorted() {
+                await home.run("get", server.url(path), "-P", home[count], "--retries", "0").expect(.tryAgain)
             }
+            server.setHandler(handler(cuts: false))
+            // Each makes the room that the one before it in the list needs.
+            await home.run("resume", "-j", count, "--store-max-size", "911000").expect(.success)
+            #expect(try home.names(in: count) == ["a", "b", "c"])
         }
     }
 
@@ -70,17 +62,16 @@ struct SpaceTests {
     func staleIsRemoved() async throws {
         let url = try await home.leavePartial("model.bin")
         try await age(7)
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let got = await home.run("get", "-q", server.url(), "-o", home["out.bin"], "--store-max-size", "400k")
-            #expect(got.status == .success, "\(got.errors)")
-            let line = "removed \(url), 195.3 KiB: room was needed and no others were left; a job that is not done was "
-            #expect(got.errors.hasPrefix(line), "\(got.errors)")
-            #expect(got.errors.contains("; its download to \(home["model.bin"]) starts over"))
-        }
+        let server = try await home.serve(Sample.whole)
+        let got = await home.run("get", "-q", server.url(), "-o", home["out.bin"], "--store-max-size", "400k")
+        #expect(got.status == .success, "\(got.errors)")
+        let line = "removed \(url), 195.3 KiB: room was needed and no others were left; a job that is not done was "
+        #expect(got.errors.hasPrefix(line), "\(got.errors)")
+        #expect(got.errors.contains("; its download to \(home["model.bin"]) starts over"))
         #expect(try await home.held(url) == nil)
         let jobs = await home.run("jobs").output
         #expect(jobs.contains("its 200000 bytes were removed") && !jobs.contains("kept"), "\(jobs)")
-        #expect(await home.run("log", url).output.contains("evicted"))
+        await home.run("log", url).expect(prints: "evicted")
     }
 
     @Test("gc --stale removes what get would, and gc the rest; both name what they set back")
@@ -91,35 +82,27 @@ struct SpaceTests {
         try await home.sql("UPDATE download SET used_at = used_at - 3600000")
         #expect(await home.run("gc", "--stale", "--max-age", "30m").output.hasPrefix("freed 0 B\n"))
         try await age(7)
-        let dry = await home.run(gc + ["--stale", "--dry-run"])
-        #expect(dry.output.contains("would remove \(url)") && dry.output.contains("would start over"), "\(dry.output)")
+        await home.run(gc + ["--stale", "--dry-run"]).expect(prints: "would remove \(url)", "would start over")
         try await age(-7)
-        let all = await home.run(gc)
-        #expect(all.output.contains("removed \(url)") && all.output.contains("starts over with 'resumectl resume'"))
+        await home.run(gc).expect(prints: "removed \(url)", "starts over with 'resumectl resume'")
         #expect(try await home.held(url) == nil)
     }
 
     @Test("B1: a restart that has stored its first byte is not requested again by resume")
     func restartIsSpent() async throws {
         try await home.leavePartial()
-        try await OriginServer.withServer(handler: { .file(Sample.resource, for: $0, cutAfter: 250_000) }) { server in
-            let restarted = await home.run(
-                "get", server.url(), "-o", home["out.bin"], "--restart", "--retries", "0")
-            #expect(restarted.status == .tryAgain)
-            server.setHandler(Sample.whole)
-            let count = server.requests.count
-            let resumed = await home.run("resume", server.url())
-            #expect(resumed.status == .success, "\(resumed.errors)")
-            #expect(resumed.errors.contains("resumed at 244.1 KiB"), "\(resumed.errors)")
-            #expect(server.requests.count == count + 1)
-        }
+        let server = try await home.serve { .file(Sample.resource, for: $0, cutAfter: 250_000) }
+        await home.run("get", server.url(), "-o", home["out.bin"], "--restart", "--retries", "0").expect(.tryAgain)
+        server.setHandler(Sample.whole)
+        let count = server.requests.count
+        await home.run("resume", server.url()).expect(.success, says: "resumed at 244.1 KiB")
+        #expect(server.requests.count == count + 1)
         #expect(Sample.content.matches(try home.bytes("out.bin")))
     }
 
     @Test("E18: -H @FILE reads no endless file")
     func endlessFields() async throws {
-        let outcome = await home.run("get", "http://127.0.0.1:9/f", "-H", "@/dev/zero")
-        #expect(outcome.status == .usage, "\(outcome.errors)")
+        await home.run("get", "http://127.0.0.1:9/f", "-H", "@/dev/zero").expect(.usage)
         try home.write([UInt8](repeating: 0x0A, count: 17 << 20), to: "fields")
         let long = await home.run("get", "http://127.0.0.1:9/f", "-H", "@\(home["fields"])")
         #expect(long.status == .usage && long.errors.contains("is too long, or not a text file"), "\(long.errors)")
@@ -132,16 +115,15 @@ struct SpaceTests {
             resource.framing = .chunked(size: 10_000)
             return .file(resource, for: request)
         }
-        try await OriginServer.withServer(handler: endless) { server async throws in
-            for options in [[], ["--keep"]] {
-                let received = ByteCounter()
-                let outcome = await home.stream([server.url(), "--max-size", "100000"] + options) { bytes in
-                    received.add(bytes.count)
-                    return 0
-                }
-                #expect(outcome.status == .refused, "\(outcome.errors)")
-                #expect(received.count <= 100_000)
+        let server = try await home.serve(endless)
+        for options in [[], ["--keep"]] {
+            let received = ByteCounter()
+            let outcome = await home.stream([server.url(), "--max-size", "100000"] + options) { bytes in
+                received.add(bytes.count)
+                return 0
             }
+            #expect(outcome.status == .refused, "\(outcome.errors)")
+            #expect(received.count <= 100_000)
         }
     }
 }

@@ -8,9 +8,7 @@ import Testing
 /// `get -o -`: the bytes of a file on standard output.
 @Suite(.timeLimit(.minutes(20)))
 struct StandardOutputTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// What was written to standard output, which may fail after a number of bytes.
     private final class Output: Sendable {
@@ -31,50 +29,43 @@ struct StandardOutputTests {
 
     @Test("/dev/stdout is standard output, and the message about another device names the way to write to it")
     func devices() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let output = Output()
-            let outcome = await home.stream([server.url(), "-o", "/dev/stdout"], to: output.take)
-            #expect(outcome.status == .success && Sample.content.matches(output.bytes), "\(outcome.errors)")
-            let refused = await home.run("get", server.url(), "-o", "/dev/null")
-            #expect(refused.status == .cannotCreate && refused.errors.contains("use '-o -'"), "\(refused.errors)")
-        }
+        let server = try await home.serve(Sample.whole)
+        let output = Output()
+        let outcome = await home.stream([server.url(), "-o", "/dev/stdout"], to: output.take)
+        #expect(outcome.status == .success && Sample.content.matches(output.bytes), "\(outcome.errors)")
+        await home.run("get", server.url(), "-o", "/dev/null").expect(.cannotCreate, says: "use '-o -'")
     }
 
     @Test("Fifty cuts change nothing: each byte is written once, in order")
     func cuts() async throws {
         let content = Content(length: 5_100_000, seed: 3)
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Resource(content, etag: "\"v1\""), for: $0, cutAfter: 100_000)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let outcome = await home.stream([server.url()], to: output.take)
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(output.count == 5_100_000 && content.matches(output.bytes))
-            #expect(server.requests.count > 50)
-            #expect(outcome.errors.hasSuffix("\(server.url()): done, 4.9 MiB\n"))
-            #expect(!outcome.errors.contains("on standard output"))
-            #expect(try home.names().isEmpty, "no store is opened")
-        }
+        let output = Output()
+        let outcome = await home.stream([server.url()], to: output.take).expect(.success)
+        #expect(output.count == 5_100_000 && content.matches(output.bytes))
+        #expect(server.requests.count > 50)
+        #expect(outcome.errors.hasSuffix("\(server.url()): done, 4.9 MiB\n"))
+        #expect(!outcome.errors.contains("on standard output"))
+        #expect(try home.names().isEmpty, "no store is opened")
     }
 
     @Test("A file that changes in the middle ends the output, and the exit status says so")
     func changed() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             request.number == 1
                 ? .file(Sample.resource, for: request, cutAfter: Sample.cut)
                 : .file(Sample.changedResource, for: request)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let outcome = await home.stream([server.url()], to: output.take)
-            // If nothing had been written when the file changed, the new version is written whole.
-            if outcome.status == .success {
-                #expect(output.count == 300_000 && Sample.changed.matches(output.bytes))
-            } else {
-                #expect(outcome.status == .tryAgain, "\(outcome.errors)")
-                #expect(output.count <= 200_000 && Sample.content.matches(output.bytes), "nothing is appended")
-            }
+        let output = Output()
+        let outcome = await home.stream([server.url()], to: output.take)
+        // If nothing had been written when the file changed, the new version is written whole.
+        if outcome.status == .success {
+            #expect(output.count == 300_000 && Sample.changed.matches(output.bytes))
+        } else {
+            #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+            #expect(output.count <= 200_000 && Sample.content.matches(output.bytes), "nothing is appended")
         }
     }
 
@@ -82,52 +73,43 @@ struct StandardOutputTests {
         "A body with another digest never ends well, and its last 64 KiB are not written", arguments: [[], ["--keep"]])
     func digest(options: [String]) async throws {
         let million = Content([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000))
-        let handler: @Sendable (OriginRequest) -> Response = { .file(Resource(million, etag: "\"a\""), for: $0) }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let wrong = String(repeating: "0", count: 64)
-            let outcome = await home.stream([server.url(), "--sha256", wrong] + options, to: output.take)
-            #expect(outcome.status == .refused, "\(outcome.errors)")
-            #expect(output.count <= 1_000_000 - 65_536 && million.matches(output.bytes))
-            let again = Output()
-            let right = await home.stream(
-                [server.url(), "--sha256", GetOptionsTests.digest] + options, to: again.take)
-            #expect(right.status == .success, "\(right.errors)")
-            #expect(again.count == 1_000_000 && million.matches(again.bytes))
-        }
+        let server = try await home.serve { .file(Resource(million, etag: "\"a\""), for: $0) }
+        let output = Output()
+        let wrong = String(repeating: "0", count: 64)
+        await home.stream([server.url(), "--sha256", wrong] + options, to: output.take).expect(.refused)
+        #expect(output.count <= 1_000_000 - 65_536 && million.matches(output.bytes))
+        let again = Output()
+        await home.stream([server.url(), "--sha256", GetOptionsTests.digest] + options, to: again.take).expect(.success)
+        #expect(again.count == 1_000_000 && million.matches(again.bytes))
     }
 
     @Test("The log and the list do not name the file in the store's folder")
     func name() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let refused = await home.stream([server.url(), "--keep", "--retries", "0"], to: { _ in 0 })
-            #expect(refused.status == .tryAgain)
-            #expect(await home.run("show", server.url()).output.contains("destination:     standard output\n"))
-            #expect(try await home.entry(server.url())?["destination"]?.string == "standard output")
-            #expect(await home.stream([server.url(), "--keep"], to: { _ in 0 }).status == .success)
-            for options in [["--json"], []] {
-                let log = await home.run(["log", server.url()] + options)
-                #expect(log.output.contains("received for standard output"), "\(log.output)")
-                #expect(!log.output.contains("standard-output"))
-            }
+        let server = try await home.serve(Sample.cutOnce)
+        await home.stream([server.url(), "--keep", "--retries", "0"], to: { _ in 0 }).expect(.tryAgain)
+        await home.run("show", server.url()).expect(prints: "destination:     standard output\n")
+        #expect(try await home.entry(server.url())?["destination"]?.string == "standard output")
+        await home.stream([server.url(), "--keep"], to: { _ in 0 }).expect(.success)
+        for options in [["--json"], []] {
+            let log = await home.run(["log", server.url()] + options).expect(prints: "received for standard output")
+            #expect(!log.output.contains("standard-output"))
         }
     }
 
     @Test("With --hold, nothing is written before the file is verified")
     func hold() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let output = Output()
-            let wrong = String(repeating: "0", count: 64)
-            let refused = await home.stream([server.url(), "--hold", "--sha256", wrong], to: output.take)
-            #expect(refused.status == .refused && output.count == 0, "\(refused.errors)")
-            let held = await home.stream([server.url(), "--hold"], to: output.take)
-            #expect(held.status == .success && Sample.content.matches(output.bytes) && output.count == 300_000)
-            #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
-            let failed = await home.stream([server.url(), "--hold"], to: Output(failingWith: ENOSPC, after: 1).take)
-            #expect(failed.status == .io && failed.errors.contains("cannot write to standard output: No space left"))
-            #expect(!failed.errors.contains("is kept"), "--hold has nothing left: \(failed.errors)")
-            #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let output = Output()
+        let wrong = String(repeating: "0", count: 64)
+        let refused = await home.stream([server.url(), "--hold", "--sha256", wrong], to: output.take)
+        #expect(refused.status == .refused && output.count == 0, "\(refused.errors)")
+        let held = await home.stream([server.url(), "--hold"], to: output.take)
+        #expect(held.status == .success && Sample.content.matches(output.bytes) && output.count == 300_000)
+        #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
+        let failed = await home.stream([server.url(), "--hold"], to: Output(failingWith: ENOSPC, after: 1).take)
+        #expect(failed.status == .io && failed.errors.contains("cannot write to standard output: No space left"))
+        #expect(!failed.errors.contains("is kept"), "--hold has nothing left: \(failed.errors)")
+        #expect(try home.names(in: "store").allSatisfy { !$0.contains("output") })
     }
 
     /// A name as that of a process that was killed between the delivery and the removal of the name.
@@ -139,103 +121,87 @@ struct StandardOutputTests {
 
     @Test("What a killed process has left under a name in the store's folder is removed by the next run and by gc")
     func leftover() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            #expect(await home.stream([server.url(), "--keep"], to: { _ in 0 }).status == .success)
-            try home.write([1], to: "store/.standard-output-other")
-            let first = try leaveName()
-            #expect(await home.stream([server.url(), "--keep"], to: { _ in 0 }).status == .success)
-            #expect(!home.has("store/\(first)"))
-            let second = try leaveName()
-            let planned = await home.run("gc", "--dry-run")
-            #expect(planned.output.contains("would remove \(second), which belongs to no entry"), "\(planned.output)")
-            #expect(home.has("store/\(second)"))
-            let report = try await home.run("gc", "--json").object
-            #expect(report["orphans"]?.array?.compactMap(\.string) == [second])
-            #expect((report["freedBytes"]?.integer ?? 0) >= 100_000)
-            #expect(!home.has("store/\(second)") && home.has("store/.standard-output-other"))
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.stream([server.url(), "--keep"], to: { _ in 0 }).expect(.success)
+        try home.write([1], to: "store/.standard-output-other")
+        let first = try leaveName()
+        await home.stream([server.url(), "--keep"], to: { _ in 0 }).expect(.success)
+        #expect(!home.has("store/\(first)"))
+        let second = try leaveName()
+        await home.run("gc", "--dry-run").expect(prints: "would remove \(second), which belongs to no entry")
+        #expect(home.has("store/\(second)"))
+        let report = try await home.run("gc", "--json").object
+        #expect(report["orphans"]?.array?.compactMap(\.string) == [second])
+        #expect((report["freedBytes"]?.integer ?? 0) >= 100_000)
+        #expect(!home.has("store/\(second)") && home.has("store/.standard-output-other"))
     }
 
     @Test("A download with --hold that has not ended can be interrupted, and its bytes are kept")
     func heldAndInterrupted() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let task = Task { await home.stream([server.url(), "--hold", "--stall-timeout", "1h"], to: output.take) }
-            try await wait { try await home.held(server.url()) == Sample.cut }
-            task.cancel()
-            let outcome = await task.value
-            #expect(outcome.status == .interrupted && output.count == 0)
-            #expect(outcome.errors.contains("interrupted; the partial data is kept."), "\(outcome.errors)")
-            #expect(try await home.held(server.url()) == Sample.cut)
-            let limited = await home.stream([server.url("/other"), "--hold", "--max-time", "1"], to: output.take)
-            #expect(limited.status == .tryAgain && output.count == 0)
-            #expect(limited.errors.contains("(--max-time); "))
-        }
+        let output = Output()
+        let task = Task { await home.stream([server.url(), "--hold", "--stall-timeout", "1h"], to: output.take) }
+        try await wait { try await home.held(server.url()) == Sample.cut }
+        task.cancel()
+        let outcome = await task.value
+        #expect(outcome.status == .interrupted && output.count == 0)
+        #expect(outcome.errors.contains("interrupted; the partial data is kept."), "\(outcome.errors)")
+        #expect(try await home.held(server.url()) == Sample.cut)
+        let limited = await home.stream([server.url("/other"), "--hold", "--max-time", "1"], to: output.take)
+        #expect(limited.status == .tryAgain && output.count == 0)
+        #expect(limited.errors.contains("(--max-time); "))
     }
 
     @Test("What cannot be written after the download is complete is not kept, and the error does not say so")
     func closedLate() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let output = Output(failingWith: EPIPE, after: 1)
-            let outcome = await home.stream([server.url(), "--hold"], to: output.take)
-            #expect(outcome.status == .io && !outcome.errors.contains("kept"), "\(outcome.errors)")
-            #expect(
-                outcome.errors.contains("Broken pipe. Run the command again to start the output from the first byte."))
-            #expect(try await home.held(server.url()) == nil)
-        }
+        let server = try await home.serve(Sample.whole)
+        let output = Output(failingWith: EPIPE, after: 1)
+        let outcome = await home.stream([server.url(), "--hold"], to: output.take)
+        #expect(outcome.status == .io && !outcome.errors.contains("kept"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("Broken pipe. Run the command again to start the output from the first byte."))
+        #expect(try await home.held(server.url()) == nil)
     }
 
     @Test("If the reader ends, the download ends, and with --keep, the next one continues it")
     func closedPipe() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output(failingWith: EPIPE, after: 1)
-            let outcome = await home.stream([server.url(), "--keep"], to: output.take)
-            #expect(outcome.status == .io, "\(outcome.errors)")
-            #expect(outcome.errors.contains("cannot write to standard output: Broken pipe; the partial data is kept"))
-            server.setHandler(Sample.whole)
-            let whole = Output()
-            let next = await home.stream([server.url(), "--keep"], to: whole.take)
-            #expect(next.status == .success && next.errors.contains("resumed at"), "\(next.errors)")
-            #expect(
-                whole.count == 300_000 && Sample.content.matches(whole.bytes), "the output begins with the first byte")
-        }
+        let output = Output(failingWith: EPIPE, after: 1)
+        await home.stream([server.url(), "--keep"], to: output.take)
+            .expect(.io, says: "cannot write to standard output: Broken pipe; the partial data is kept")
+        server.setHandler(Sample.whole)
+        let whole = Output()
+        await home.stream([server.url(), "--keep"], to: whole.take).expect(.success, says: "resumed at")
+        #expect(whole.count == 300_000 && Sample.content.matches(whole.bytes), "the output begins with the first byte")
     }
 
     @Test("If the reader ends, so does the download, and nothing is kept")
     func closedPipeWithoutKeep() async throws {
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, cutAfter: Sample.cut, stall: true)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let outcome = await home.stream([server.url()], to: Output(failingWith: EPIPE, after: 1).take)
-            #expect(outcome.status == .io && !outcome.errors.contains("kept"), "\(outcome.errors)")
-            #expect(outcome.errors.contains("Broken pipe. Run the command again to start the output"))
-            #expect(try home.names().isEmpty)
-        }
+        await home.stream([server.url()], to: Output(failingWith: EPIPE, after: 1).take)
+            .expect(.io, says: "Broken pipe. Run the command again to start the output", hides: "kept")
+        #expect(try home.names().isEmpty)
     }
 
     @Test("While the file is received, its first bytes are written, and nothing of it is in the store")
     func unstored() async throws {
         let gate = Gate()
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Sample.resource, for: $0, pausingAt: Sample.cut, for: .gate(gate))
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let task = Task { await home.stream([server.url(), "--stall-timeout", "1h"], to: output.take) }
-            // The last received byte is not written before more of them have come.
-            try await wait { Int64(output.count) == Sample.cut - 1 }
-            #expect(try home.names().isEmpty)
-            gate.open()
-            #expect(await task.value.status == .success)
-            #expect(Sample.content.matches(output.bytes) && output.count == 300_000)
-        }
+        let output = Output()
+        let task = Task { await home.stream([server.url(), "--stall-timeout", "1h"], to: output.take) }
+        // The last received byte is not written before more of them have come.
+        try await wait { Int64(output.count) == Sample.cut - 1 }
+        #expect(try home.names().isEmpty)
+        gate.open()
+        #expect(await task.value.status == .success)
+        #expect(Sample.content.matches(output.bytes) && output.count == 300_000)
     }
 
     /// What a server without ranges, or without a validator, sends after its first connections were cut.
@@ -254,7 +220,7 @@ struct StandardOutputTests {
         let late = Content(first.bytes(in: 0..<1_000_000) + other.bytes(in: 1_000_000..<Int64(length)))
         let output = Output()
         let cuts = second == .same ? 6 : 2
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             let content =
                 switch second {
                 case _ where request.number == 1: first
@@ -271,69 +237,61 @@ struct StandardOutputTests {
             if request.number == 2 { response.steps.insert(.wait(until: { output.count >= 1_500_000 }), at: 0) }
             return response
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            // The known tag with another length is a failure for now.
-            let patience = second == .shorter ? ["--retries", "1", "--retry-time", "1"] : []
-            let options = second == .noTag ? ["--allow-unvalidated"] : patience
-            let outcome = await home.stream([server.url()] + options, to: output.take)
-            if second == .shorter {
-                #expect(outcome.status == .tryAgain, "\(outcome.errors)")
-                #expect(first.matches(output.bytes) && output.count < 2_000_000, "nothing is appended")
-            } else if [.changed, .changedLater].contains(second) {
-                #expect(outcome.status == .tryAgain && outcome.errors.contains("changed"), "\(outcome.errors)")
-                #expect(outcome.errors.contains("Run the command again to start the output from the first byte."))
-                #expect(first.matches(output.bytes) && output.count < 2_000_000, "nothing is appended")
-                #expect(server.requests.count == 2, "\(outcome.errors)")
-            } else {
-                #expect(outcome.status == .success && server.requests.count == cuts + 1, "\(outcome.errors)")
-                #expect(first.matches(output.bytes) && output.count == length)
-                #expect(second == .newTag || !outcome.errors.contains("the file changed"), "\(outcome.errors)")
-                #expect(!outcome.errors.contains("stored"), "\(outcome.errors)")
-            }
+        // The known tag with another length is a failure for now.
+        let patience = second == .shorter ? ["--retries", "1", "--retry-time", "1"] : []
+        let options = second == .noTag ? ["--allow-unvalidated"] : patience
+        let outcome = await home.stream([server.url()] + options, to: output.take)
+        if second == .shorter {
+            #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+            #expect(first.matches(output.bytes) && output.count < 2_000_000, "nothing is appended")
+        } else if [.changed, .changedLater].contains(second) {
+            #expect(outcome.status == .tryAgain && outcome.errors.contains("changed"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("Run the command again to start the output from the first byte."))
+            #expect(first.matches(output.bytes) && output.count < 2_000_000, "nothing is appended")
+            #expect(server.requests.count == 2, "\(outcome.errors)")
+        } else {
+            #expect(outcome.status == .success && server.requests.count == cuts + 1, "\(outcome.errors)")
+            #expect(first.matches(output.bytes) && output.count == length)
+            #expect(second == .newTag || !outcome.errors.contains("the file changed"), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("stored"), "\(outcome.errors)")
         }
     }
 
     @Test("A server without ranges that sends no more than before each time is not asked for ever")
     func withoutProgress() async throws {
         let content = Content(length: 3_000_000, seed: 11)
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             var resource = Resource(content, etag: "\"v1\"")
             resource.ignoresRange = true
             return .file(resource, for: request, cutAfter: request.number.isMultiple(of: 2) ? 1_000_000 : 2_000_000)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let outcome = await home.stream([server.url(), "--retries", "2", "--retry-time", "1"], to: output.take)
-            #expect(outcome.status == .tryAgain && server.requests.count < 7, "\(outcome.errors)")
-            #expect(content.matches(output.bytes))
-        }
+        let output = Output()
+        let outcome = await home.stream([server.url(), "--retries", "2", "--retry-time", "1"], to: output.take)
+        #expect(outcome.status == .tryAgain && server.requests.count < 7, "\(outcome.errors)")
+        #expect(content.matches(output.bytes))
     }
 
     @Test("A digest that the server announces is compared before the last byte is written", arguments: [32, 64])
     func announced(length: Int) async throws {
         let digest = Data(repeating: 1, count: length).base64EncodedString()
-        let handler: @Sendable (OriginRequest) -> Response = { request in
+        let server = try await home.serve { request in
             var resource = Sample.resource
             resource.extraFields = [("Repr-Digest", "sha-\(length * 8)=:\(digest):")]
             return .file(resource, for: request)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let output = Output()
-            let outcome = await home.stream([server.url()], to: output.take)
-            #expect(outcome.status == .refused && outcome.errors.contains("Repr-Digest"), "\(outcome.errors)")
-            #expect(output.count < 300_000 && Sample.content.matches(output.bytes))
-        }
+        let output = Output()
+        await home.stream([server.url()], to: output.take).expect(.refused, says: "Repr-Digest")
+        #expect(output.count < 300_000 && Sample.content.matches(output.bytes))
     }
 
     @Test("Nothing is written if the server refuses, nor to a terminal")
     func nothing() async throws {
-        try await OriginServer.withServer(handler: { _ in .status("404 Not Found") }) { server async throws in
-            let output = Output()
-            #expect(await home.stream([server.url()], to: output.take).status == .refused)
-            #expect(output.bytes.isEmpty)
-            let terminal = await home.run("get", "-o", "-", server.url(), outputWidth: 80)
-            #expect(terminal.status == .usage && terminal.errors.contains("redirect it, or name a file"))
-            #expect(server.requests.count == 1)
-        }
+        let server = try await home.serve { _ in .status("404 Not Found") }
+        let output = Output()
+        await home.stream([server.url()], to: output.take).expect(.refused)
+        #expect(output.bytes.isEmpty)
+        let terminal = await home.run("get", "-o", "-", server.url(), outputWidth: 80)
+        #expect(terminal.status == .usage && terminal.errors.contains("redirect it, or name a file"))
+        #expect(server.requests.count == 1)
     }
 }

@@ -5,15 +5,12 @@ import Testing
 /// `log`, `stats`, `doctor`, `pin` and `unpin`.
 @Suite(.timeLimit(.minutes(20)))
 struct StoreReportTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test func log() async throws {
         let url = try await home.leavePartial("a.bin")
         let other = try await home.leavePartial("b.bin")
-        let all = await home.run("log")
-        #expect(all.status == .success)
+        let all = await home.run("log").expect(.success)
         #expect(all.lines.count == 4)
         #expect(all.output.contains(url) && all.output.contains(other))
         let time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  (started|interrupted) .*/
@@ -30,21 +27,19 @@ struct StoreReportTests {
 
     /// The log outlives the entry.
     @Test func logOfWhatIsGone() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            #expect(await home.run("get", server.url(), "-o", home["a.bin"]).status == .success)
-            let events = try await home.run("log", "--json", server.url("/file.bin", user: "me:secret")).json
-            #expect(events.last?["kind"]?.string == "delivered")
-            #expect(await home.run("log", server.url()).output.contains(home["a.bin"]))
-        }
+        let server = try await home.serve(Sample.whole)
+        await home.run("get", server.url(), "-o", home["a.bin"]).expect(.success)
+        let events = try await home.run("log", "--json", server.url("/file.bin", user: "me:secret")).json
+        #expect(events.last?["kind"]?.string == "delivered")
+        await home.run("log", server.url()).expect(prints: home["a.bin"])
         let url = try await home.leavePartial()
-        #expect(await home.run("purge", url).status == .success)
-        #expect(await home.run("log", url).output.contains("purged"))
+        await home.run("purge", url).expect(.success)
+        await home.run("log", url).expect(prints: "purged")
     }
 
     @Test func logOfWhatIsNoURL() async throws {
         try await home.leavePartial()
-        let outcome = await home.run("log", "no such key")
-        #expect(outcome.status == .success)
+        let outcome = await home.run("log", "no such key").expect(.success)
         #expect(outcome.errors == "no events of this entry are recorded\n")
     }
 
@@ -57,15 +52,13 @@ struct StoreReportTests {
         #expect(stats["receivedBytes"]?.integer == 300_000)
         #expect(stats["path"]?.string == home.store)
         #expect((stats["freeBytes"]?.integer ?? 0) > 0)
-        let text = await home.run("stats")
-        #expect(text.status == .success)
+        let text = await home.run("stats").expect(.success)
         #expect(text.lines.prefix(3) == ["store:   \(home.store)", "entries: 2", "stored:  293.0 KiB"])
     }
 
     @Test func doctor() async throws {
         try await home.leavePartial()
-        let outcome = await home.run("doctor", "--json")
-        #expect(outcome.status == .success)
+        let outcome = await home.run("doctor", "--json").expect(.success)
         let checks = try #require(try outcome.object["checks"]?.array)
         var values: [String: String] = [:]
         for check in checks {
@@ -82,35 +75,30 @@ struct StoreReportTests {
         #expect(values["locks"] == "work")
         #expect(values["sqlite"]?.firstMatch(of: /^3\.\d+\.\d+/) != nil)
         #expect(values["free_bytes"].flatMap(Int64.init) != nil)
-        do {
-            #expect(values.keys.contains { $0.contains("file") && $0.contains("system") })
-        }
-        let text = await home.run("doctor")
-        #expect(text.status == .success)
+        #expect(values.keys.contains { $0.contains("file") && $0.contains("system") })
+        let text = await home.run("doctor").expect(.success)
         #expect(text.lines.count == checks.count)
         #expect(text.lines.contains("journal_mode: wal"))
     }
 
     @Test func doctorWithoutAStore() async throws {
-        let outcome = await home.run("doctor")
-        #expect(outcome.status == .success)
-        #expect(outcome.output.contains("there is no store yet"))
+        await home.run("doctor").expect(.success, prints: "there is no store yet")
         #expect(try home.names().isEmpty)
     }
 
     @Test func pinned() async throws {
         let url = try await home.leavePartial("a.bin")
         let other = try await home.leavePartial("b.bin")
-        #expect(await home.run("pin", url).status == .success)
+        await home.run("pin", url).expect(.success)
         #expect(try await home.entry(url)?["pinned"]?.bool == true)
-        #expect(await home.run("list").output.contains("[pinned]"))
+        await home.run("list").expect(prints: "[pinned]")
         // Twice is no mistake.
-        #expect(await home.run("pin", url).status == .success)
-        #expect(await home.run("gc", "--max-size", "0").status == .success)
+        await home.run("pin", url).expect(.success)
+        await home.run("gc", "--max-size", "0").expect(.success)
         #expect(try await home.held(url) == Sample.cut)
         #expect(try await home.held(other) == nil)
-        #expect(await home.run("unpin", url).status == .success)
-        #expect(await home.run("gc", "--max-size", "0").status == .success)
+        await home.run("unpin", url).expect(.success)
+        await home.run("gc", "--max-size", "0").expect(.success)
         #expect(try await home.held(url) == nil)
     }
 
@@ -118,10 +106,9 @@ struct StoreReportTests {
     func purgeOfWhatIsPinned() async throws {
         let url = try await home.leavePartial("a.bin")
         let other = try await home.leavePartial("b.bin")
-        #expect(await home.run("pin", url).status == .success)
+        await home.run("pin", url).expect(.success)
         for selection in [[url], ["--match", "*a.bin"], ["--larger-than", "0", url]] {
-            let outcome = await home.run(["purge"] + selection)
-            #expect(outcome.status == .refused)
+            let outcome = await home.run(["purge"] + selection).expect(.refused)
             #expect(outcome.output == "pinned, kept: \(url)\nfreed 0 B\n")
             #expect(outcome.errors.contains("all matching entries are pinned; use --include-pinned to remove them"))
             #expect(try await home.held(url) == Sample.cut)
@@ -129,10 +116,10 @@ struct StoreReportTests {
         let all = try await home.run("purge", "--all", "--json").object
         #expect(all["pinned"]?.array == [.string(url)])
         #expect(all["removed"]?.array?.compactMap { $0["key"]?.string } == [other])
-        #expect(await home.run("purge", "--all").status == .refused)
+        await home.run("purge", "--all").expect(.refused)
         let dry = await home.run("purge", "--all", "--include-pinned", "--dry-run")
         #expect(dry.status == .success && dry.output.contains("would remove \(url)"))
-        #expect(await home.run("purge", url, "--include-pinned").status == .success)
+        await home.run("purge", url, "--include-pinned").expect(.success)
         #expect(try await home.held(url) == nil)
     }
 }

@@ -8,9 +8,7 @@ import Testing
 /// Commands in messages, which users copy into a shell.
 @Suite(.timeLimit(.minutes(20)))
 struct SuggestionTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// A name that runs a program in a shell that takes it as it is.
     private static let name = "x;$(touch pwn)`touch pwn`&|<*?[a]~#{b}! \"c\\.iso"
@@ -52,38 +50,34 @@ struct SuggestionTests {
     @Test("They name a file or URL that a shell would interpret")
     func commands() async throws {
         let file = home[Self.name]
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server async throws in
-            let url = server.url(Self.encoded)
-            let get = ["get", url, "-P", home.path, "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            let purge = await home.run("purge", "--all", "--dry-run")
-            #expect(try await words(purge.output) == [["resume"], ["forget", file]])
-            server.setHandler { _ in .status("403 Forbidden") }
-            let refused = await home.run(get)
-            #expect(try await words(refused.errors) == [["resume", file, "--url"]], "\(refused.errors)")
-            let cancelled = await home.run("cancel", file)
-            let purged = try await words(cancelled.errors)
-            #expect(purged.count == 1 && purged.first?.first == "purge", "\(cancelled.errors)")
-            let command = try #require(purged.first)
-            #expect(await home.run(command).status == .success, "\(command)")
-            // What other programs leave.
-            server.setHandler(Sample.whole)
-            try home.write(Sample.content.bytes(in: 0..<100_000), to: "part$(touch pwn)")
-            let adopted = await home.run("adopt", home["part$(touch pwn)"], url, "-o", file)
-            #expect(try await words(adopted.output) == [["resume", file]], "\(adopted.output)\(adopted.errors)")
-            #expect(await home.run("purge", url).status == .success)
-            #expect(await home.run("forget", file).status == .success)
-            try home.write(Sample.content.bytes(in: 0..<100_000), to: Self.name)
-            try home.write("".utf8, to: Self.name + ".aria2")
-            let kept = await home.run(get)
-            #expect(kept.status == .cannotCreate)
-            #expect(kept.errors.contains("--from \(ShellWord.quoted(file)) continues it"), "\(kept.errors)")
-            #expect(try await words(kept.errors) == [["get", "--from", file]], "\(kept.errors)")
-            let got = await home.run(get + ["--overwrite"])
-            #expect(got.status == .success)
-            let expected = [["get", "--from", file], ["get", "--restart", "--from", file, "-o", file]]
-            #expect(try await words(got.errors) == expected, "\(got.errors)")
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let url = server.url(Self.encoded)
+        let get = ["get", url, "-P", home.path, "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        let purge = await home.run("purge", "--all", "--dry-run")
+        #expect(try await words(purge.output) == [["resume"], ["forget", file]])
+        server.setHandler { _ in .status("403 Forbidden") }
+        let refused = await home.run(get)
+        #expect(try await words(refused.errors) == [["resume", file, "--url"]], "\(refused.errors)")
+        let cancelled = await home.run("cancel", file)
+        let purged = try await words(cancelled.errors)
+        #expect(purged.count == 1 && purged.first?.first == "purge", "\(cancelled.errors)")
+        let command = try #require(purged.first)
+        await home.run(command).expect(.success)
+        // What other programs leave.
+        server.setHandler(Sample.whole)
+        try home.write(Sample.content.bytes(in: 0..<100_000), to: "part$(touch pwn)")
+        let adopted = await home.run("adopt", home["part$(touch pwn)"], url, "-o", file)
+        #expect(try await words(adopted.output) == [["resume", file]], "\(adopted.output)\(adopted.errors)")
+        await home.run("purge", url).expect(.success)
+        await home.run("forget", file).expect(.success)
+        try home.write(Sample.content.bytes(in: 0..<100_000), to: Self.name)
+        try home.write("".utf8, to: Self.name + ".aria2")
+        let kept = await home.run(get).expect(.cannotCreate, says: "--from \(ShellWord.quoted(file)) continues it")
+        #expect(try await words(kept.errors) == [["get", "--from", file]], "\(kept.errors)")
+        let got = await home.run(get + ["--overwrite"]).expect(.success)
+        let expected = [["get", "--from", file], ["get", "--restart", "--from", file, "-o", file]]
+        #expect(try await words(got.errors) == expected, "\(got.errors)")
         #expect(!home.has("pwn"))
     }
 

@@ -5,24 +5,20 @@ import Testing
 /// URLs as people type them.
 @Suite(.timeLimit(.minutes(20)))
 struct TypedURLTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test("Without a scheme, http is used for this machine")
     func loopback() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let hosts = ["127.0.0.1", "localhost", "LOCALHOST"]
-            for (number, host) in hosts.enumerated() {
-                let outcome = await home.run("get", "\(host):\(server.port)/\(number).bin", "-P", home["out"])
-                #expect(outcome.status == .success, "\(outcome.errors)")
-                #expect(Sample.content.matches(try home.bytes("out/\(number).bin")))
-            }
-            try home.write("127.0.0.1:\(server.port)/listed.bin?part=1#fragment\n".utf8, to: "list.txt")
-            #expect(await home.run("get", "-i", home["list.txt"], "-P", home["out"]).status == .success)
-            #expect(server.requests.map(\.target).suffix(1) == ["/listed.bin?part=1"])
-            #expect(home.has("out/listed.bin"))
+        let server = try await home.serve(Sample.whole)
+        let hosts = ["127.0.0.1", "localhost", "LOCALHOST"]
+        for (number, host) in hosts.enumerated() {
+            await home.run("get", "\(host):\(server.port)/\(number).bin", "-P", home["out"]).expect(.success)
+            #expect(Sample.content.matches(try home.bytes("out/\(number).bin")))
         }
+        try home.write("127.0.0.1:\(server.port)/listed.bin?part=1#fragment\n".utf8, to: "list.txt")
+        await home.run("get", "-i", home["list.txt"], "-P", home["out"]).expect(.success)
+        #expect(server.requests.map(\.target).suffix(1) == ["/listed.bin?part=1"])
+        #expect(home.has("out/listed.bin"))
     }
 
     /// What the message of a failed connection names.
@@ -37,21 +33,18 @@ struct TypedURLTests {
 
     @Test("Without a scheme, https is used for any other host", arguments: hosts.keys.sorted())
     func schemes(text: String) async throws {
-        let outcome = await home.run("get", text, "-o", home["out"], "--retries", "0")
-        #expect(outcome.status == .tryAgain, "\(outcome.errors)")
+        let outcome = await home.run("get", text, "-o", home["out"], "--retries", "0").expect(.tryAgain)
         #expect(outcome.errors.contains(Self.hosts[text] ?? "?"), "\(outcome.errors)")
     }
 
     @Test("An octal address that looks like this machine's is that of another one")
     func octal() async throws {
-        let outcome = await home.run("get", "0127.0.0.1/", "-P", home.path)
-        #expect(outcome.status == .usage && outcome.errors.contains("https://87.0.0.1/ "), "\(outcome.errors)")
+        await home.run("get", "0127.0.0.1/", "-P", home.path).expect(.usage, says: "https://87.0.0.1/ ")
     }
 
     @Test("A host and port without a path has no file name")
     func withoutPath() async throws {
-        let outcome = await home.run("get", "127.0.0.1:9")
-        #expect(outcome.status == .usage)
+        let outcome = await home.run("get", "127.0.0.1:9").expect(.usage)
         #expect(
             outcome.errors == "resumectl: argument 1: http://127.0.0.1:9/ does not contain a file name. "
                 + "Specify one with --output.\n")
@@ -59,37 +52,32 @@ struct TypedURLTests {
 
     @Test("https is not followed by http")
     func noFallback() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            // An address of this machine that is not a loopback address by its form.
-            let outcome = await home.run(
-                "get", "0.0.0.0:\(server.port)/file.bin", "-o", home["out"], "--retries", "0")
-            #expect(outcome.status != .success, "\(outcome.errors)")
-            #expect(server.requests.isEmpty)
-        }
+        let server = try await home.serve(Sample.whole)
+        // An address of this machine that is not a loopback address by its form.
+        let outcome = await home.run("get", "0.0.0.0:\(server.port)/file.bin", "-o", home["out"], "--retries", "0")
+        #expect(outcome.status != .success, "\(outcome.errors)")
+        #expect(server.requests.isEmpty)
     }
 
     @Test("What is encoded already stays as it is beside characters that must be encoded")
     func partlyEncoded() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let urls = ["/ü ä%20b.bin", "/c[1] d.bin", "/e.bin?q=a%20b&r=ü", "/f.bin?u=http%3A%2F%2Fh&q=100%|"]
-            let outcome = await home.run(["get", "-P", home["out"]] + urls.map { server.url($0) })
-            #expect(outcome.status == .success, "\(outcome.errors)")
-            #expect(
-                Set(server.requests.map(\.target)) == [
-                    "/%C3%BC%20%C3%A4%20b.bin", "/c%5B1%5D%20d.bin", "/e.bin?q=a%20b&r=%C3%BC",
-                    "/f.bin?u=http%3A%2F%2Fh&q=100%25%7C",
-                ])
-        }
+        let server = try await home.serve(Sample.whole)
+        let urls = ["/ü ä%20b.bin", "/c[1] d.bin", "/e.bin?q=a%20b&r=ü", "/f.bin?u=http%3A%2F%2Fh&q=100%|"]
+        await home.run(["get", "-P", home["out"]] + urls.map { server.url($0) }).expect(.success)
+        #expect(
+            Set(server.requests.map(\.target)) == [
+                "/%C3%BC%20%C3%A4%20b.bin", "/c%5B1%5D%20d.bin", "/e.bin?q=a%20b&r=%C3%BC",
+                "/f.bin?u=http%3A%2F%2Fh&q=100%25%7C",
+            ])
     }
 
     @Test("Spaces are encoded")
     func spaces() async throws {
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let urls = [server.url("/my file.bin?a=b c"), "127.0.0.1:\(server.port)/other file.bin"]
-            #expect(await home.run(["get", "-P", home["out"]] + urls).status == .success)
-            #expect(server.requests.map(\.target).sorted() == ["/my%20file.bin?a=b%20c", "/other%20file.bin"])
-            #expect(try home.names(in: "out") == ["my file.bin", "other file.bin"])
-        }
+        let server = try await home.serve(Sample.whole)
+        let urls = [server.url("/my file.bin?a=b c"), "127.0.0.1:\(server.port)/other file.bin"]
+        await home.run(["get", "-P", home["out"]] + urls).expect(.success)
+        #expect(server.requests.map(\.target).sorted() == ["/my%20file.bin?a=b%20c", "/other%20file.bin"])
+        #expect(try home.names(in: "out") == ["my file.bin", "other file.bin"])
     }
 
     private static let refused = [
@@ -101,10 +89,8 @@ struct TypedURLTests {
 
     @Test("Anything else is refused", arguments: refused)
     func noURL(text: String) async throws {
-        let outcome = await home.run("get", text, "-o", home["out"])
-        #expect(outcome.status == .usage)
-        #expect(outcome.errors.contains("argument 1: not an absolute URL"), "\(outcome.errors)")
-        #expect(!outcome.errors.contains(text))
+        await home.run("get", text, "-o", home["out"])
+            .expect(.usage, says: "argument 1: not an absolute URL", hides: text)
         #expect(try home.names().isEmpty)
     }
 }

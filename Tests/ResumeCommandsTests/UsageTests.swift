@@ -5,9 +5,7 @@ import Testing
 /// Command lines that are wrong end with 64, before anything is touched.
 @Suite(.timeLimit(.minutes(20)))
 struct UsageTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     private static let url = "http://127.0.0.1:9/file.bin"
 
@@ -82,8 +80,7 @@ struct UsageTests {
 
     @Test(arguments: wrongOfGet)
     func get(arguments: [String]) async throws {
-        let outcome = await home.run(["get"] + arguments)
-        #expect(outcome.status == .usage, "\(outcome.errors)")
+        let outcome = await home.run(["get"] + arguments).expect(.usage)
         #expect(outcome.output.isEmpty)
         // The message says what is wrong, and no store is made for it.
         #expect(outcome.errors.contains(Self.subject(of: arguments)), "\(outcome.errors)")
@@ -138,8 +135,7 @@ struct UsageTests {
 
     @Test(arguments: wrong)
     func others(arguments: [String]) async throws {
-        let outcome = await home.run(arguments)
-        #expect(outcome.status == .usage, "\(outcome.errors)")
+        let outcome = await home.run(arguments).expect(.usage)
         #expect(outcome.output.isEmpty)
         #expect(!outcome.errors.isEmpty)
         #expect(try home.names().isEmpty)
@@ -154,8 +150,7 @@ struct UsageTests {
     @Test("The command that was probably meant is suggested", arguments: mistyped.keys.sorted())
     func suggestion(typed: String) async throws {
         for arguments in [[typed], [typed, "http://127.0.0.1:9/a", "--json"]] {
-            let outcome = await home.run(arguments)
-            #expect(outcome.status == .usage)
+            let outcome = await home.run(arguments).expect(.usage)
             let text = "unknown command '\(typed)'; did you mean '\(Self.mistyped[typed] ?? "")'?"
             #expect(outcome.errors.contains(text), "\(outcome.errors)")
         }
@@ -164,19 +159,16 @@ struct UsageTests {
     @Test(
         "Nothing is suggested for a text that is not similar", arguments: ["frobnicate", "x", "--lst", "getlistshow"])
     func noSuggestion(typed: String) async throws {
-        let outcome = await home.run(typed)
-        #expect(outcome.status == .usage && !outcome.errors.contains("did you mean '"), "\(outcome.errors)")
+        await home.run(typed).expect(.usage, hides: "did you mean '")
     }
 
     @Test("A text that is no command is answered with the commands, and a URL with the one that downloads it")
     func unknownCommand() async throws {
         let outcome = await home.run("frobnicate")
         #expect(outcome.errors.contains("unknown command 'frobnicate'; the commands are get, resume, adopt, jobs, "))
-        let url = await home.run("https://user:word@example.org/file?token=secret1")
-        #expect(url.errors.contains("to download a URL, run 'resumectl get URL'"), "\(url.errors)")
-        #expect(!url.errors.contains("secret1") && !url.errors.contains("word"))
-        let option = await home.run("--frobnicate")
-        #expect(option.errors.contains("nknown option '--frobnicate'"), "\(option.errors)")
+        await home.run("https://user:word@example.org/file?token=secret1")
+            .expect(says: "to download a URL, run 'resumectl get URL'", hides: "secret1", "word")
+        await home.run("--frobnicate").expect(says: "nknown option '--frobnicate'")
     }
 
     private static let unknown: [([String], String)] = [
@@ -188,8 +180,7 @@ struct UsageTests {
 
     @Test("An option that does not exist is named, whatever else its value seems to be", arguments: unknown)
     func unknownOption(arguments: [String], text: String) async throws {
-        let outcome = await home.run(["get"] + arguments)
-        #expect(outcome.status == .usage)
+        let outcome = await home.run(["get"] + arguments).expect(.usage)
         #expect(outcome.errors.hasPrefix("Error: unknown option '\(text)\n"), "\(outcome.errors)")
     }
 
@@ -208,26 +199,23 @@ struct UsageTests {
 
     @Test("Habits of other programs are answered, and nothing is downloaded", arguments: habits)
     func habit(arguments: [String], text: String) async throws {
-        let outcome = await home.run(["get"] + arguments)
-        #expect(outcome.status == .usage && outcome.errors.contains(text), "\(outcome.errors)")
+        await home.run(["get"] + arguments).expect(.usage, says: text)
         #expect(try home.names().isEmpty)
     }
 
     @Test("A list without -i, curl's -O, and a digest with its name are understood")
     func understood() async throws {
         try home.write("".utf8, to: "urls.txt")
-        let list = await home.run("get", home["urls.txt"])
-        #expect(list.status == .usage && list.errors.contains("to read URLs from it, use -i"), "\(list.errors)")
-        try await OriginServer.withServer(handler: Sample.whole) { server async throws in
-            let folder = ["get", "-o", home["new/er/x.bin"], "--create-dirs", "-fsSL", server.url()]
-            #expect(await home.run(folder).status == .success && home.has("new/er/x.bin"))
-            let host = "127.0.0.1:\(server.port)/one.bin"
-            let one = await home.run("get", "-LO", host, "-P", home["one"])
-            #expect(one.status == .success && home.has("one/one.bin"), "\(one.errors)")
-            let wrong = "sha256:" + String(repeating: "0", count: 64)
-            let digest = await home.run("get", server.url(), "-o", home["d.bin"], "--sha256", wrong)
-            #expect(digest.status == .refused && !home.has("d.bin"), "\(digest.errors)")
-        }
+        await home.run("get", home["urls.txt"]).expect(.usage, says: "to read URLs from it, use -i")
+        let server = try await home.serve(Sample.whole)
+        let folder = ["get", "-o", home["new/er/x.bin"], "--create-dirs", "-fsSL", server.url()]
+        #expect(await home.run(folder).status == .success && home.has("new/er/x.bin"))
+        let host = "127.0.0.1:\(server.port)/one.bin"
+        let one = await home.run("get", "-LO", host, "-P", home["one"])
+        #expect(one.status == .success && home.has("one/one.bin"), "\(one.errors)")
+        let wrong = "sha256:" + String(repeating: "0", count: 64)
+        let digest = await home.run("get", server.url(), "-o", home["d.bin"], "--sha256", wrong)
+        #expect(digest.status == .refused && !home.has("d.bin"), "\(digest.errors)")
     }
 
     @Test(
@@ -261,14 +249,13 @@ struct UsageTests {
         for (index, argument) in arguments.enumerated() {
             // The option is understood, and what is wrong is the number of downloads or its combination.
             let rest = index == 0 ? [] : ["-j65"]
-            let outcome = await home.run(["get", Self.url, argument] + rest)
-            #expect(outcome.status == .usage)
+            let outcome = await home.run(["get", Self.url, argument] + rest).expect(.usage)
             let isExpected =
                 outcome.errors.contains("--max-concurrent must be") || outcome.errors.contains("exactly one")
             #expect(isExpected, "\(argument): \(outcome.errors)")
         }
-        #expect(await home.run("log", "-n0").status == .success)
-        #expect(await home.run("log", "-n-1").status == .usage)
+        await home.run("log", "-n0").expect(.success)
+        await home.run("log", "-n-1").expect(.usage)
     }
 
     @Test("Errors say what to use instead")
@@ -284,43 +271,32 @@ struct UsageTests {
             (["user:word"], "argument 1: not an absolute URL"),
         ]
         for (arguments, text) in cases {
-            let outcome = await home.run(["get"] + arguments)
-            #expect(outcome.status == (arguments[0] == "-P" ? .cannotCreate : .usage))
-            #expect(outcome.errors.contains(text), "\(outcome.errors)")
+            await home.run(["get"] + arguments).expect(arguments[0] == "-P" ? .cannotCreate : .usage, says: text)
         }
         let times = await home.run("log", "--since", "1h", "--until", "2h")
         #expect(times.status == .usage && times.errors.contains("--since must be earlier than --until"))
-        #expect(await home.run("log", "--since", "2h", "--until", "1h").status == .success)
+        await home.run("log", "--since", "2h", "--until", "1h").expect(.success)
     }
 
     @Test func messagesSayWhatWouldBeRight() async throws {
-        let purge = await home.run("purge")
-        #expect(purge.errors.contains("--all"))
-        let range = await home.run("get", Self.url, "--header", "Range: bytes=0-")
-        #expect(range.errors.contains("Range"))
-        let sort = await home.run("list", "--sort", "colour")
-        #expect(sort.errors.contains("'used'") && sort.errors.contains("'size'"))
-        let unnamed = await home.run("get", "http://127.0.0.1:9/")
-        #expect(unnamed.errors.contains("--output"))
+        await home.run("purge").expect(says: "--all")
+        await home.run("get", Self.url, "--header", "Range: bytes=0-").expect(says: "Range")
+        await home.run("list", "--sort", "colour").expect(says: "'used'", "'size'")
+        await home.run("get", "http://127.0.0.1:9/").expect(says: "--output")
     }
 
     @Test func thereMustBeAPlaceForTheStore() async throws {
-        let outcome = await home.run("list", environment: [:])
-        #expect(outcome.status == .usage)
-        #expect(outcome.errors.contains("RESUMECTL_STORE"))
+        await home.run("list", environment: [:]).expect(.usage, says: "RESUMECTL_STORE")
     }
 
     @Test func placeOfTheStore() async throws {
-        let option = await home.run("list", "--store", "http://127.0.0.1/store")
-        #expect(option.status == .usage && option.errors.contains("--store requires the path"), "\(option.errors)")
-        let variable = await home.run(["list"], environment: ["RESUMECTL_STORE": "http://127.0.0.1/store"])
-        #expect(variable.status == .usage, "\(variable.errors)")
-        #expect(variable.errors.contains("RESUMECTL_STORE requires the path"), "\(variable.errors)")
+        await home.run("list", "--store", "http://127.0.0.1/store").expect(.usage, says: "--store requires the path")
+        await home.run(["list"], environment: ["RESUMECTL_STORE": "http://127.0.0.1/store"])
+            .expect(.usage, says: "RESUMECTL_STORE requires the path")
     }
 
     /// The argument that is wrong is named, not the value of an option that reads the same.
     @Test func positionOfAnArgument() async throws {
-        let outcome = await home.run("get", "--key", "wrong", "wrong")
-        #expect(outcome.status == .usage && outcome.errors.contains("argument 3: "), "\(outcome.errors)")
+        await home.run("get", "--key", "wrong", "wrong").expect(.usage, says: "argument 3: ")
     }
 }

@@ -5,33 +5,27 @@ import Testing
 /// `verify`, and stores that are damaged or not ours.
 @Suite(.timeLimit(.minutes(20)))
 struct VerifyTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     @Test("A file that was delivered is not an entry, and the error says how to check it")
     func deliveredFile() async throws {
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        let handler: @Sendable (OriginRequest) -> Response = {
+        let server = try await home.serve {
             .file(Resource(Content("abc"), etag: "\"v1\""), for: $0)
         }
-        try await OriginServer.withServer(handler: handler) { server async throws in
-            let get = ["get", "-P", home.path]
-            #expect(await home.run(get + [server.url("/one.bin"), "--sha256", digest]).status == .success)
-            #expect(await home.run(get + [server.url("/two.bin")]).status == .success)
-            try home.write([1], to: "three.bin")
-            for name in ["one.bin", "two.bin", "three.bin"] {
-                for options in name == "one.bin" ? [["--remote"]] : [[], ["--remote"]] {
-                    let outcome = await home.run(["verify", home[name]] + options)
-                    #expect(outcome.status == .notFound, "\(outcome.errors)")
-                    #expect(outcome.errors.contains("\(home[name]) is a complete file, not an entry of the store. To "))
-                    let advice = "compare 'sha256sum \(home[name])' with the digest at its source.\n"
-                    #expect(outcome.errors.contains(advice), "\(outcome.errors)")
-                }
+        let get = ["get", "-P", home.path]
+        await home.run(get + [server.url("/one.bin"), "--sha256", digest]).expect(.success)
+        await home.run(get + [server.url("/two.bin")]).expect(.success)
+        try home.write([1], to: "three.bin")
+        for name in ["one.bin", "two.bin", "three.bin"] {
+            for options in name == "one.bin" ? [["--remote"]] : [[], ["--remote"]] {
+                let outcome = await home.run(["verify", home[name]] + options)
+                    .expect(.notFound, says: "\(home[name]) is a complete file, not an entry of the store. To ")
+                let advice = "compare 'sha256sum \(home[name])' with the digest at its source.\n"
+                #expect(outcome.errors.contains(advice), "\(outcome.errors)")
             }
-            let missing = await home.run("verify", home["four.bin"])
-            #expect(missing.status == .notFound && missing.errors.contains("there is no entry"), "\(missing.errors)")
         }
+        await home.run("verify", home["four.bin"]).expect(.notFound, says: "there is no entry")
     }
 
     /// The one blob of the store, relative to it.
@@ -42,12 +36,10 @@ struct VerifyTests {
     @Test func allIsWell() async throws {
         let url = try await home.leavePartial()
         for arguments in [[], [url], ["--repair"]] {
-            let outcome = await home.run(["verify"] + arguments)
-            #expect(outcome.status == .success)
+            let outcome = await home.run(["verify"] + arguments).expect(.success)
             #expect(outcome.output == "no problems found\n")
         }
-        let json = await home.run("verify", "--json")
-        #expect(json.status == .success)
+        let json = await home.run("verify", "--json").expect(.success)
         #expect(json.output.isEmpty && json.errors.isEmpty)
     }
 
@@ -55,8 +47,7 @@ struct VerifyTests {
         let url = try await home.leavePartial("a.bin")
         try home.remove(try blob())
         let other = try await home.leavePartial("b.bin")
-        let outcome = await home.run("verify")
-        #expect(outcome.status == .damaged)
+        let outcome = await home.run("verify").expect(.damaged)
         #expect(outcome.output.hasPrefix("blob-missing: \(url): "))
         #expect(outcome.errors.contains("--repair"))
         let dry = await home.run("verify", "--repair", "--dry-run")
@@ -67,68 +58,59 @@ struct VerifyTests {
         #expect(finding["key"]?.string == url)
         #expect(finding["repaired"]?.bool == false)
         // Of the one that is asked for only.
-        #expect(await home.run("verify", other).status == .success)
-        #expect(await home.run("verify", url, other).status == .damaged)
+        await home.run("verify", other).expect(.success)
+        await home.run("verify", url, other).expect(.damaged)
 
-        let repair = await home.run("verify", "--repair")
-        #expect(repair.status == .success)
-        #expect(repair.output.contains("(repaired)"))
-        #expect(await home.run("verify").status == .success)
+        await home.run("verify", "--repair").expect(.success, prints: "(repaired)")
+        await home.run("verify").expect(.success)
         #expect(try await home.held(url) == nil)
         #expect(try await home.held(other) == Sample.cut)
     }
 
     /// What is left of a blob that was cut is kept, and gone on from.
     @Test func aShortBlob() async throws {
-        try await OriginServer.withServer(handler: Sample.cutOnce) { server in
-            let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
-            #expect(await home.run(get).status == .tryAgain)
-            let bytes = try home.bytes(try blob())
-            try home.write(bytes.prefix(150_000), to: try blob())
-            let finding = try await home.run("verify", "--json").object
-            #expect(finding["kind"]?.string == "blob-short")
-            #expect(await home.run("verify", "--repair").status == .success)
-            #expect(try await home.held(server.url()) == 150_000)
-            #expect(await home.run("verify").status == .success)
-            let outcome = await home.run(get + ["--json"])
-            let resumed = try #require(try outcome.json.first)
-            #expect(resumed["offset"]?.integer == 150_000)
-            #expect(Sample.content.matches(try home.bytes("out.bin")))
-        }
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        let bytes = try home.bytes(try blob())
+        try home.write(bytes.prefix(150_000), to: try blob())
+        #expect(try await home.run("verify", "--json").object["kind"]?.string == "blob-short")
+        await home.run("verify", "--repair").expect(.success)
+        #expect(try await home.held(server.url()) == 150_000)
+        await home.run("verify").expect(.success)
+        let outcome = await home.run(get + ["--json"])
+        let resumed = try #require(try outcome.json.first)
+        #expect(resumed["offset"]?.integer == 150_000)
+        #expect(Sample.content.matches(try home.bytes("out.bin")))
     }
 
     /// The damaged block goes, the rest stays, and the next download asks for that block and for what was missing.
     @Test func aChangedByte() async throws {
         let content = Content(length: 6_000_000, seed: 3)
         let resource = Resource(content, etag: "\"v1\"")
-        try await OriginServer.withServer(
-            handler: { request in
-                .file(resource, for: request, cutAfter: request.number == 1 ? 5_000_000 : nil)
-            },
-            { server in
-                let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
-                #expect(await home.run(get).status == .tryAgain)
-                var bytes = try home.bytes(try blob())
-                try #require(bytes.count == 5_000_000)
-                bytes[3_500_000] ^= 1
-                try home.write(bytes, to: try blob())
-                let finding = try await home.run("verify", "--json").object
-                #expect(finding["kind"]?.string == "block-damaged")
-                #expect(await home.run("verify", "--repair").status == .success)
-                let kept = try #require(try await home.held(server.url()))
-                #expect(kept > 2_000_000 && kept < 5_000_000)
-                #expect(await home.run("show", server.url()).output.contains("verify removed"))
-                let sent = server.bodyBytesSent
-                let outcome = await home.run(get + ["--json"])
-                #expect(outcome.status == .success)
-                #expect(try outcome.json.last?["reusedBytes"]?.integer == kept)
-                // One for the gap, compared at both ends, and one for the rest; or one, where no block behind the damaged
-                // one was recorded. How long blocks are depends on when they were recorded.
-                let count = server.requests.count - 1
-                #expect(count == 1 || count == 2)
-                #expect(server.bodyBytesSent - sent == 6_000_000 - kept + (count == 2 ? 3 : 1) * 4096)
-                #expect(content.matches(try home.bytes("out.bin")))
-            })
+        let server = try await home.serve { request in
+            .file(resource, for: request, cutAfter: request.number == 1 ? 5_000_000 : nil)
+        }
+        let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
+        await home.run(get).expect(.tryAgain)
+        var bytes = try home.bytes(try blob())
+        try #require(bytes.count == 5_000_000)
+        bytes[3_500_000] ^= 1
+        try home.write(bytes, to: try blob())
+        #expect(try await home.run("verify", "--json").object["kind"]?.string == "block-damaged")
+        await home.run("verify", "--repair").expect(.success)
+        let kept = try #require(try await home.held(server.url()))
+        #expect(kept > 2_000_000 && kept < 5_000_000)
+        await home.run("show", server.url()).expect(prints: "verify removed")
+        let sent = server.bodyBytesSent
+        let outcome = await home.run(get + ["--json"]).expect(.success)
+        #expect(try outcome.json.last?["reusedBytes"]?.integer == kept)
+        // One for the gap, compared at both ends, and one for the rest; or one, where no block behind the damaged
+        // one was recorded. How long blocks are depends on when they were recorded.
+        let count = server.requests.count - 1
+        #expect(count == 1 || count == 2)
+        #expect(server.bodyBytesSent - sent == 6_000_000 - kept + (count == 2 ? 3 : 1) * 4096)
+        #expect(content.matches(try home.bytes("out.bin")))
     }
 
     @Test func orphansTotalsAndPaths() async throws {
@@ -138,8 +120,8 @@ struct VerifyTests {
         let kinds = try await home.run("verify", "--json").json.compactMap { $0["kind"]?.string }
         // The entry's own blob is an orphan as well, now that its row names another path.
         #expect(Set(kinds) == ["bad-path", "orphan", "totals"])
-        #expect(await home.run("verify", "--repair").status == .success)
-        #expect(await home.run("verify").status == .success)
+        await home.run("verify", "--repair").expect(.success)
+        await home.run("verify").expect(.success)
         #expect(try await home.held(url) == nil)
         #expect(try home.names(in: "store/blobs").isEmpty)
     }
@@ -147,8 +129,7 @@ struct VerifyTests {
     @Test func whatIsInUseIsNotRepaired() async throws {
         _ = try await home.whileDownloading { url in
             try await home.sql("UPDATE download SET state = 'complete'")
-            let outcome = await home.run("verify", "--repair")
-            #expect(outcome.status == .damaged)
+            await home.run("verify", "--repair").expect(.damaged)
             #expect(try await home.held(url) == Sample.cut)
             try await home.sql("UPDATE download SET state = 'partial'")
         }
@@ -158,9 +139,7 @@ struct VerifyTests {
 /// Stores that are damaged, of another release, or no stores at all: refused, and left as they are.
 @Suite(.timeLimit(.minutes(20)))
 struct DamagedStoreTests {
-    private let home: Home
-
-    init() throws { home = try Home() }
+    private let home = Home()
 
     /// Commands that need the store, which all say the same.
     private static let commands = [
@@ -172,19 +151,14 @@ struct DamagedStoreTests {
     private func expectRefusal(_ word: String) async throws {
         let before = try home.bytes("store/store.sqlite")
         for command in Self.commands {
-            let outcome = await home.run(command)
-            #expect(outcome.status == .damaged, "\(command)")
+            let outcome = await home.run(command).expect(.damaged)
             #expect(outcome.output.isEmpty)
             #expect(outcome.errors.contains(word), "\(outcome.errors)")
         }
-        try await OriginServer.withServer(handler: Sample.whole) { server in
-            let get = await home.run("get", server.url(), "-o", home["out.bin"])
-            #expect(get.status == .damaged)
-            #expect(server.acceptedConnections == 0)
-        }
-        let doctor = await home.run("doctor")
-        #expect(doctor.status == .damaged)
-        #expect(doctor.output.contains(word))
+        let server = try await home.serve(Sample.whole)
+        await home.run("get", server.url(), "-o", home["out.bin"]).expect(.damaged)
+        #expect(server.acceptedConnections == 0)
+        await home.run("doctor").expect(.damaged, prints: word)
         #expect(try home.bytes("store/store.sqlite") == before)
     }
 
@@ -204,8 +178,7 @@ struct DamagedStoreTests {
         for index in 4096..<bytes.count { bytes[index] = 0x58 }
         try home.write(bytes, to: "store/store.sqlite")
         for command in [["list"], ["stats"], ["verify"], ["log"]] {
-            let outcome = await home.run(command)
-            #expect(outcome.status == .damaged, "\(command): \(outcome.output)\(outcome.errors)")
+            await home.run(command).expect(.damaged)
         }
     }
 
@@ -214,11 +187,7 @@ struct DamagedStoreTests {
         try await home.leavePartial()
         try await home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
         try home.write([UInt8](repeating: 0x58, count: 8192), to: "store/store.sqlite")
-        let outcome = await home.run("list")
-        #expect(outcome.status == .damaged)
-        do {
-            #expect(outcome.errors.contains(home.store))
-        }
+        await home.run("list").expect(.damaged, says: home.store)
     }
 
     @Test func aNewerRelease() async throws {
@@ -248,10 +217,8 @@ struct DamagedStoreTests {
         try home.makeFolder("elsewhere")
         try home.link("link", to: home["elsewhere"])
         for name in ["file", "link"] {
-            let outcome = await home.run("list", "--store", home[name])
-            #expect(outcome.status == .damaged, "\(name)")
-            let get = await home.run("get", "http://127.0.0.1:9/a", "-o", home["a"], "--store", home[name])
-            #expect(get.status == .damaged, "\(name)")
+            await home.run("list", "--store", home[name]).expect(.damaged)
+            await home.run("get", "http://127.0.0.1:9/a", "-o", home["a"], "--store", home[name]).expect(.damaged)
         }
         #expect(try home.names() == ["elsewhere", "file", "link"])
         #expect(try home.names(in: "elsewhere").isEmpty)
@@ -265,8 +232,7 @@ struct DamagedStoreTests {
         if isLost {
             for name in try home.names(in: "store/blobs") { try home.remove("store/blobs/\(name)") }
         }
-        let text = await home.run("doctor", "--rebuild")
-        #expect(text.status == .success)
+        let text = await home.run("doctor", "--rebuild").expect(.success)
         for url in urls { #expect(text.output.contains("\(isLost ? "lost" : "recovered"): \(url)"), "\(text.output)") }
         #expect(text.output.contains(isLost ? "no entry could be recovered" : "2 entries recovered"), "\(text.output)")
         if isLost { return }

@@ -30,22 +30,25 @@ struct AdoptionTests {
         }
     }
 
+    @discardableResult
     private static func get(
-        _ origin: Origin, _ configure: (inout DownloadRequest) -> Void = { _ in }
+        _ origin: Origin, _ expected: Resource? = nil, reusing reused: Int64? = nil, isProved: Bool? = nil,
+        at location: SourceLocation = #_sourceLocation, configure: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> DownloadResult {
-        try await origin.get { request in
-            request.adopts = origin.folder["partial"]
-            request.sampleSeed = 3
-            configure(&request)
-        }
+        try await origin.get(
+            expected, reusing: reused, isProved: isProved,
+            { request in
+                request.adopts = origin.folder["partial"]
+                request.sampleSeed = 3
+                configure(&request)
+            }, at: location)
     }
 
     @Test("J5: only samples and the rest are fetched, and the result is not proved")
     func unchanged() async throws {
         try await Self.leaving(serving: { .file(Self.file, for: $0) }) { origin in
-            let result = try await Self.get(origin)
-            #expect(try origin.hasDelivered(Self.file))
-            #expect(!result.isProved && result.reusedBytes == Self.held && result.digest == nil)
+            let result = try await Self.get(origin, Self.file, reusing: Self.held, isProved: false)
+            #expect(result.digest == nil)
             #expect((128...140).contains(try #require(result.agreedSamples)))
             #expect(result.fetchedBytes < Self.length - Self.held + 700_000)
             // The rest was requested with the validator that the samples had.
@@ -59,9 +62,8 @@ struct AdoptionTests {
     @Test("J5: a changed file is downloaded from its start, and is one version")
     func changed() async throws {
         try await Self.leaving(serving: { .file(Self.other, for: $0) }) { origin in
-            let result = try await Self.get(origin)
-            #expect(try origin.hasDelivered(Self.other))
-            #expect(result.isProved && result.agreedSamples == nil)
+            let result = try await Self.get(origin, Self.other, isProved: true)
+            #expect(result.agreedSamples == nil)
             #expect(try await origin.reasons().contains("spot-check-differs"))
         }
     }
@@ -76,9 +78,8 @@ struct AdoptionTests {
             for index in start..<start + count { bytes[index] ^= 0x55 }
             let server = Resource(Content(bytes), etag: "\"v3\"")
             try await Self.leaving(serving: { .file(server, for: $0) }) { origin in
-                let result = try await Self.get(origin) { $0.sampleSeed = nil }
+                let result = try await Self.get(origin, server) { $0.sampleSeed = nil }
                 #expect(result.isProved && result.agreedSamples == nil, "at \(start)")
-                #expect(try origin.hasDelivered(server))
             }
         }
     }
@@ -87,9 +88,8 @@ struct AdoptionTests {
     func digest() async throws {
         let digest = HTTPDigest(.sha256, of: Self.file.bytes)
         try await Self.leaving(serving: { .file(Self.file, for: $0) }) { origin in
-            let result = try await Self.get(origin) { $0.digest = digest }
-            #expect(result.isProved && result.digest == digest && result.agreedSamples != nil)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, isProved: true) { $0.digest = digest }
+            #expect(result.digest == digest && result.agreedSamples != nil)
         }
         // One wrong byte that no sample finds.
         let place = SampleGrid(over: [0..<Self.held], seed: 3).places[50].upperBound + 5
@@ -97,9 +97,8 @@ struct AdoptionTests {
         bytes[Int(place)] ^= 1
         let wrong = Resource(Content(bytes), etag: "\"v1\"")
         try await Self.leaving(wrong, serving: { .file(Self.file, for: $0) }) { origin in
-            let result = try await Self.get(origin) { $0.digest = digest }
-            #expect(result.isProved && result.agreedSamples == nil)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, isProved: true) { $0.digest = digest }
+            #expect(result.agreedSamples == nil)
         }
     }
 
@@ -126,10 +125,9 @@ struct AdoptionTests {
             }
             let count = origin.server.requests.count
             origin.server.setHandler { .file(Self.file, for: $0) }
-            let result = try await Self.get(origin)
+            let result = try await Self.get(origin, Self.file, isProved: false)
             #expect(origin.requests(after: count).count == 1)
-            #expect(!result.isProved && result.agreedSamples != nil && result.reusedBytes > Self.held)
-            #expect(try origin.hasDelivered(Self.file))
+            #expect(result.agreedSamples != nil && result.reusedBytes > Self.held)
         }
     }
 
@@ -137,19 +135,16 @@ struct AdoptionTests {
     func servers() async throws {
         let plain = Resource(Self.file.content)
         try await Self.leaving(serving: { .file(plain, for: $0) }) { origin in
-            let result = try await Self.get(origin)
-            #expect(!result.isProved && result.agreedSamples != nil)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, isProved: false)
+            #expect(result.agreedSamples != nil)
         }
         try await Self.leaving(serving: { _ in .file(Self.file, for: .whole) }) { origin in
-            let result = try await Self.get(origin)
-            #expect(result.isProved && result.agreedSamples == nil)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, isProved: true)
+            #expect(result.agreedSamples == nil)
         }
         let short = Resource(Content(Self.file.content.bytes(in: 0..<1_000_000)), etag: "\"s\"")
-        try await Self.leaving(serving: { .file(short, for: $0) }) { origin in
-            let result = try await Self.get(origin)
-            #expect(result.isProved)
+        try await Self.leaving(serving: { .file(short, for: $0) }) { origin async throws in
+            #expect(try await Self.get(origin).isProved)
             #expect(try origin.hasDelivered(short))
         }
     }
@@ -167,9 +162,8 @@ struct AdoptionTests {
                 [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x60, 0, 0]
                 + [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0b1011_0000, 0, 0, 0, 0]
             try Files.write(control, to: origin.folder["partial.aria2"])
-            let result = try await Self.get(origin)
-            #expect(result.agreedSamples != nil && !result.isProved)
-            #expect(try origin.hasDelivered(resource))
+            let result = try await Self.get(origin, resource, isProved: false)
+            #expect(result.agreedSamples != nil)
             #expect(result.fetchedBytes < Int64(3 * piece) + 800_000)
         }
     }

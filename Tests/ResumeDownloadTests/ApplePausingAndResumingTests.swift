@@ -38,17 +38,15 @@ struct ApplePausingAndResumingTests {
         }
         for etag in [nil, "W/\"weak\""] {
             let resource = Resource(Resource.old.content, etag: etag)
-            try await Desk.with(resource.stalling(at: Desk.held)) { desk in
-                let data = try await desk.cancelled()
-                #expect(data == nil)
+            try await Desk.with(resource.stalling(at: Desk.held)) { desk async throws in
+                #expect(try await desk.cancelled() == nil)
             }
         }
         // Some servers that deny ranges have them: a range is requested all the same.
         var resource = Resource.old
         resource.acceptRanges = "none"
-        try await Desk.with(resource.stalling(at: Desk.held)) { desk in
-            let data = try await desk.cancelled()
-            #expect(data?.receivedBytes == Desk.held)
+        try await Desk.with(resource.stalling(at: Desk.held)) { desk async throws in
+            #expect(try await desk.cancelled()?.receivedBytes == Desk.held)
         }
     }
 
@@ -59,8 +57,7 @@ struct ApplePausingAndResumingTests {
             #expect(error.code == .unreachable && error.isResumable)
             #expect(error.resumeData?.receivedBytes == Desk.held)
             origin.server.setHandler { _ in .status("403 Forbidden") }
-            let refused = await origin.failure()
-            #expect(refused?.isResumable == true, "with other credentials it can")
+            #expect(await origin.failure()?.isResumable == true, "with other credentials it can")
         }
         let plain = Resource(Resource.old.content)
         try await Origin.with({ .file(plain, for: $0, cutAfter: Desk.held) }) { origin in
@@ -146,10 +143,7 @@ struct ApplePausingAndResumingTests {
     func suspendingARestart() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             _ = try await desk.cancelled()
-            let task = desk.downloader.makeTask(try desk.request { $0.restarts = true })
-            await task.resume(untilReceived: Desk.held)
-            task.suspend()
-            try await task.reaches(.suspended)
+            let task = try await desk.suspended { $0.restarts = true }
             desk.origin.server.setHandler { .file(.old, for: $0) }
             task.resume()
             #expect(try await task.value.reusedBytes == Desk.held)
@@ -160,10 +154,7 @@ struct ApplePausingAndResumingTests {
     @Test("A download evicted while suspended restarts, with the reason and the number of bytes")
     func evictedWhileSuspended() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let task = desk.downloader.makeTask(try desk.request())
-            await task.resume(untilReceived: Desk.held)
-            task.suspend()
-            try await task.reaches(.suspended)
+            let task = try await desk.suspended()
             let other = try await desk.origin.store.open(
                 try DownloadURL("http://127.0.0.1:9/other"), headerFields: [:])
             try await HonestServer(Resource.old.bytes).fill(other, upTo: 50_000)
@@ -208,17 +199,13 @@ struct ApplePausingAndResumingTests {
     @Test("The log distinguishes pauses from cancellations, and states what was removed")
     func reasons() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let task = desk.downloader.makeTask(try desk.request())
-            await task.resume(untilReceived: Desk.held)
-            task.suspend()
-            try await task.reaches(.suspended)
+            let task = try await desk.suspended()
             var events = try await desk.origin.store.events()
             #expect(events.last?.kind == .paused && events.last?.reason.code.rawValue == "paused")
             _ = try await desk.cancelled { $0.key = "cancelled" }
             events = try await desk.origin.store.events(for: "cancelled")
             #expect(events.last?.kind == .cancelled && events.last?.reason.code.rawValue == "cancelled")
-            let last = desk.downloader.makeTask(try desk.request { $0.key = "removed" })
-            await last.resume(untilReceived: Desk.held)
+            let last = try await desk.running { $0.key = "removed" }
             try await last.cancelDiscarding()
             events = try await desk.origin.store.events(for: "removed")
             #expect(events.map(\.kind) == [.purged])
@@ -232,8 +219,7 @@ struct ApplePausingAndResumingTests {
     func cancelledWaiter() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
             let suspended = desk.downloader.makeTask(try desk.request())
-            let running = desk.downloader.makeTask(try desk.request())
-            await running.resume(untilReceived: Desk.held)
+            let running = try await desk.running()
             for task in [suspended, running] {
                 let waiter = Task { try await task.value }
                 waiter.cancel()

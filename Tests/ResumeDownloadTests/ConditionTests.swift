@@ -14,9 +14,7 @@ struct ConditionTests {
     func ifMatch() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.old, for: $0) }
-            let result = try await origin.get { $0.condition = .ifMatch }
-            #expect(result.reusedBytes == 60_000)
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old, reusing: 60_000) { $0.condition = .ifMatch }
             let request = try #require(origin.requests(after: 1).first)
             #expect(request.field("If-Match") == "\"a\"")
             #expect(request.field("If-Range") == nil)
@@ -28,9 +26,7 @@ struct ConditionTests {
     func preconditionFailed() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.new, for: $0) }
-            let result = try await origin.get { $0.condition = .ifMatch }
-            #expect(result.reusedBytes == 0)
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new, reusing: 0) { $0.condition = .ifMatch }
             #expect(origin.requests(after: 1).map { $0.field("If-Match") ?? "none" } == ["\"a\"", "none"])
             #expect(try await origin.reasons().contains("entity-tag-changed"))
         }
@@ -42,9 +38,7 @@ struct ConditionTests {
             origin.server.setHandler { request in
                 request.field("Range") == nil ? .file(.new, for: request) : .part(of: .new, from: 55_904)
             }
-            let result = try await origin.get { $0.condition = .ifMatch }
-            #expect(result.reusedBytes == 0)
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new, reusing: 0) { $0.condition = .ifMatch }
         }
     }
 
@@ -52,9 +46,7 @@ struct ConditionTests {
     func headUnchanged() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.old, for: $0) }
-            let result = try await origin.get { $0.condition = .head }
-            #expect(result.reusedBytes == 60_000)
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old, reusing: 60_000) { $0.condition = .head }
             let requests = origin.requests(after: 1)
             #expect(requests.map(\.method) == ["HEAD", "GET"])
             #expect(requests.allSatisfy { $0.field("If-Range") == nil })
@@ -65,9 +57,7 @@ struct ConditionTests {
     func headChanged() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { .file(.new, for: $0) }
-            let result = try await origin.get { $0.condition = .head }
-            #expect(result.reusedBytes == 0)
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new, reusing: 0) { $0.condition = .head }
             let requests = origin.requests(after: 1)
             #expect(requests.map(\.method) == ["HEAD", "GET"])
             #expect(requests.last?.field("Range") == nil)
@@ -83,12 +73,11 @@ struct ConditionTests {
                 request.method == "HEAD" ? .status("403 Forbidden") : .file(.old, for: request)
             }
             let other = try DownloadURL("http://localhost:\(origin.server.port)/signed-for-head")
-            _ = try await origin.get { request in
+            try await origin.get(.old) { request in
                 request.condition = .head
                 request.headURL = other
                 request.headerFields = secret
             }
-            #expect(try origin.hasDelivered(.old))
             let requests = origin.requests(after: 1)
             #expect(requests.map(\.target) == ["/signed-for-head", "/file"])
             #expect(requests.map { $0.field("Authorization") ?? "none" } == ["none", "Bearer secret"])
@@ -104,8 +93,7 @@ struct ConditionTests {
                     ? .status("200 OK", fields: [("ETag", "\"a\""), ("Content-Length", "60000")])
                     : .file(.new, for: request)
             }
-            _ = try await origin.get { $0.condition = .head }
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new) { $0.condition = .head }
         }
     }
 
@@ -117,9 +105,7 @@ struct ConditionTests {
         for (allows, reused) in [(false, 0), (true, 150_000)] as [(Bool, Int64)] {
             try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
                 origin.server.setHandler { .file(Self.plain(1), for: $0) }
-                let result = try await origin.get { $0.allowsUnvalidated = allows }
-                #expect(result.reusedBytes == reused)
-                #expect(try origin.hasDelivered(Self.plain(1)))
+                try await origin.get(Self.plain(1), reusing: reused) { $0.allowsUnvalidated = allows }
             }
         }
     }
@@ -128,9 +114,7 @@ struct ConditionTests {
     func unvalidatedChanged() async throws {
         try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
             origin.server.setHandler { .file(Self.plain(2), for: $0) }
-            let result = try await origin.get { $0.allowsUnvalidated = true }
-            #expect(result.reusedBytes == 0)
-            #expect(try origin.hasDelivered(Self.plain(2)))
+            try await origin.get(Self.plain(2), reusing: 0) { $0.allowsUnvalidated = true }
             #expect(try await origin.reasons().contains("spot-check-differs"))
         }
         // With a digest nothing before the overlap is compared: the digest decides.
@@ -139,12 +123,9 @@ struct ConditionTests {
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(mixed))
         try await Origin.afterCut(of: Self.plain(1), at: 150_000) { origin in
             origin.server.setHandler { .file(mixed, for: $0) }
-            let failure = await origin.failure { $0.digest = digest }
-            #expect(failure?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = digest }
             // The next attempt begins a new blob.
-            let result = try await origin.get { $0.digest = digest }
-            #expect(result.reusedBytes == 0)
-            #expect(try origin.hasDelivered(mixed))
+            try await origin.get(mixed, reusing: 0) { $0.digest = digest }
             #expect(try await origin.reasons().contains("digest-mismatch"))
         }
     }

@@ -48,10 +48,24 @@ struct Desk {
     /// How much of the file has been received when ``cancelled(_:)`` returns.
     static let held: Int64 = 60_000
 
-    /// Cancels a task when part of the file has been received, after which the server sends nothing more.
-    func cancelled(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> ResumeData? {
+    /// Runs a task until part of the file has been received, after which the server sends nothing more.
+    func running(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> DownloadTask {
         let task = downloader.makeTask(try request(configure))
         await task.resume(untilReceived: Self.held)
+        return task
+    }
+
+    /// Suspends a task when part of the file has been received.
+    func suspended(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> DownloadTask {
+        let task = try await running(configure)
+        task.suspend()
+        try await task.reaches(.suspended)
+        return task
+    }
+
+    /// Cancels a task when part of the file has been received.
+    func cancelled(_ configure: (inout DownloadRequest) -> Void = { _ in }) async throws -> ResumeData? {
+        let task = try await running(configure)
         let data = await task.cancelByProducingResumeData()
         #expect(task.state == .completed)
         return data

@@ -44,25 +44,20 @@ struct DigestTests {
     func announced() async throws {
         try await Origin.afterCut(of: Self.announced) { origin in
             origin.server.setHandler(Self.announcing(Self.right))
-            let result = try await origin.get()
+            let result = try await origin.get(.old, reusing: 60_000)
             #expect(result.digest?.bytes == Sample.sha256(.old))
-            #expect(result.reusedBytes == 60_000)
-            #expect(try origin.hasDelivered(.old))
             #expect(origin.server.requests.count == 2)
             #expect(origin.server.requests.allSatisfy { $0.field("Want-Repr-Digest") != nil })
         }
-        try await Origin.with(Self.announcing(Self.right)) { origin in
-            let result = try await origin.get()
-            #expect(result.digest?.bytes == Sample.sha256(.old))
+        try await Origin.with(Self.announcing(Self.right)) { origin async throws in
+            #expect(try await origin.get().digest?.bytes == Sample.sha256(.old))
         }
     }
 
     @Test("K02, K07: a wrong Repr-Digest is never delivered: one restart, then an error that names its source")
     func announcedWrong() async throws {
-        try await Origin.with(Self.announcing(Self.wrong)) { origin in
-            let error = await origin.failure()
-            #expect(error?.code == .digestMismatch)
-            #expect(error?.reason.code.rawValue == "announced-digest-mismatch")
+        try await Origin.with(Self.announcing(Self.wrong)) { origin async throws in
+            let error = await origin.fails(.digestMismatch, because: "announced-digest-mismatch")
             #expect(error?.reason.text.hasSuffix("the received file is kept in the store") == true)
             #expect(origin.server.requests.count == 2)
             #expect(try await origin.store.entries().map(\.receivedBytes) == [100_000])
@@ -74,8 +69,7 @@ struct DigestTests {
                 }
                 _ = try? await origin.get()
                 #expect(((try? origin.hasDelivered(.old)) ?? false) == isWhole)
-                let kept = try await origin.store.entries().map(\.receivedBytes).max()
-                #expect(kept == (isWhole ? nil : 100_000))
+                #expect(try await origin.store.entries().map(\.receivedBytes).max() == (isWhole ? nil : 100_000))
             }
         }
     }
@@ -89,8 +83,7 @@ struct DigestTests {
             let content = Resource.old.content
             return Response([.head(status: "200 OK", fields: fields), .raw(content.bytes(in: 0..<40_000)), .close])
         }) { origin in
-            _ = try await origin.get()
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old)
             #expect(origin.server.requests.count == 2)
         }
     }
@@ -106,9 +99,7 @@ struct DigestTests {
                     .head(status: "200 OK", fields: fields), .raw(Array("3\r\nabc\r\n0\r\n\r\n".utf8)),
                 ])
             }
-            let result = try await origin.get { $0.digest = old }
-            #expect(try origin.hasDelivered(.old))
-            #expect(result.reusedBytes == 60_000)
+            try await origin.get(.old, reusing: 60_000) { $0.digest = old }
         }
     }
 
@@ -123,13 +114,11 @@ struct DigestTests {
         let right = HTTPDigest(.sha256, bytes: Sample.sha256(left))
         try await Origin.with({ request in .file(request.number == 1 ? first : later, for: request) }) { origin in
             for _ in 0..<2 {
-                let error = await origin.failure { $0.digest = typed }
-                #expect(error?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = typed }
                 if isPinned { #expect(try await origin.store.setPinned(true, for: DownloadURL(origin.url))) }
             }
             let count = origin.server.requests.count
-            _ = try await origin.get { $0.digest = right }
-            #expect(try origin.hasDelivered(left))
+            try await origin.get(left) { $0.digest = right }
             #expect(origin.server.requests.count == count)
         }
     }
@@ -137,9 +126,8 @@ struct DigestTests {
     @Test("K05, K06: values that are not digests are ignored")
     func unusable() async throws {
         for value in ["md5=:AAAA:", "sha-256=:AAAA:", "sha-256=oops", ",,,", "unixsum=1"] {
-            try await Origin.with(Self.announcing(value)) { origin in
-                let result = try await origin.get()
-                #expect(result.digest == nil)
+            try await Origin.with(Self.announcing(value)) { origin async throws in
+                #expect(try await origin.get().digest == nil)
                 #expect(try origin.hasDelivered(.old))
             }
         }
@@ -157,9 +145,8 @@ struct DigestTests {
                 .raw(Array("0\r\nRepr-Digest: \(Self.wrong)\r\n\r\n".utf8)),
             ])
         }
-        try await Origin.with(trailer) { origin in
-            let result = try await origin.get()
-            #expect(result.digest == nil && origin.server.requests.count == 1)
+        try await Origin.with(trailer) { origin async throws in
+            #expect(try await origin.get().digest == nil && origin.server.requests.count == 1)
             #expect(try origin.hasDelivered(.old))
         }
     }
@@ -170,9 +157,8 @@ struct DigestTests {
             isSHA512
             ? HTTPDigest(.sha512, bytes: Sample.sha512(.old)) : HTTPDigest(.sha256, bytes: Sample.sha256(.old))
         try await Origin.with(Self.announcing(Self.wrong)) { origin in
-            let result = try await origin.get { $0.digest = digest }
+            let result = try await origin.get(.old) { $0.digest = digest }
             #expect(result.digest == digest)
-            #expect(try origin.hasDelivered(.old))
             #expect(origin.server.requests.allSatisfy { $0.field("Want-Repr-Digest") == nil })
         }
     }
@@ -188,12 +174,10 @@ struct DigestTests {
             let configure: (inout DownloadRequest) -> Void = { request in
                 request.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
             }
-            let error = await origin.failure(configure)
-            #expect(error?.code == .digestMismatch)
+            await origin.fails(.digestMismatch, configure)
             #expect(origin.server.requests.count == 1, "nothing of it was put together here")
             #expect(try await origin.reasons().contains("digest-mismatch"))
-            _ = try await origin.get(configure)
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old, configure)
         }
     }
 
@@ -203,15 +187,14 @@ struct DigestTests {
     func putTogether() async throws {
         let (old, new) = (Resource.old.bytes, Resource.new.bytes)
         let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
-        try await Origin.afterCut(of: mixed, at: 50_000) { origin in
+        try await Origin.afterCut(of: mixed, at: 50_000) { origin async throws in
             origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
             let configure: (inout DownloadRequest) -> Void = {
                 $0.digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
             }
-            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            await origin.fails(.digestMismatch, configure)
             #expect(origin.server.requests.count == 2)
-            let result = try await origin.get(configure)
-            #expect(result.reusedBytes == 0 && origin.server.requests.count == 3)
+            #expect(try await origin.get(configure).reusedBytes == 0 && origin.server.requests.count == 3)
             #expect(try origin.hasDelivered(.old))
             #expect(try await origin.reasons().contains("digest-insisted"))
             #expect(try await origin.store.entries().isEmpty, "the bytes that have not that digest went")
@@ -225,17 +208,15 @@ struct DigestTests {
         )
         for held: Int64? in [nil, 60_000] {
             try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 1 ? held : nil) }) { origin in
-                let error = await origin.failure { $0.digest = wrong }
-                #expect(error?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = wrong }
                 let count = origin.server.requests.count
                 #expect(count == (held == nil ? 1 : 2))
                 // The server is asked once whether it has these bytes.
                 let other = HTTPDigest(.sha512, bytes: Sample.sha512(.old).reversed())
-                #expect(await origin.failure { $0.digest = other }?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = other }
                 #expect(origin.server.requests.count == count + 1)
-                let result = try await origin.get { $0.digest = right }
+                let result = try await origin.get(.old) { $0.digest = right }
                 #expect(result.fetchedBytes == 0 && origin.server.requests.count == count + 1)
-                #expect(try origin.hasDelivered(.old))
             }
         }
     }
@@ -244,12 +225,9 @@ struct DigestTests {
     func changedMeanwhile() async throws {
         let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
         try await Origin.with({ .file(.old, for: $0) }) { origin in
-            #expect(
-                await origin.failure { $0.digest = HTTPDigest(.sha512, bytes: Sample.sha512(.new)) }?.code
-                    == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = HTTPDigest(.sha512, bytes: Sample.sha512(.new)) }
             origin.server.setHandler { .file(.new, for: $0) }
-            _ = try await origin.get { $0.digest = digest }
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new) { $0.digest = digest }
             #expect(origin.server.requests.count == 2)
         }
     }
@@ -260,29 +238,27 @@ struct DigestTests {
         let mixed = Resource(Content(Array(new[..<10_000] + old[10_000...])), etag: "\"a\"")
         try await Origin.with({ .file(mixed, for: $0) }) { origin in
             let digest = HTTPDigest(.sha256, bytes: Sample.sha256(.old))
-            #expect(await origin.failure { $0.digest = digest }?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = digest }
             origin.server.setHandler { .file(Resource(Content(old), etag: "\"a\""), for: $0) }
-            _ = try await origin.get {
+            try await origin.get(.old) {
                 $0.digest = digest
                 $0.headerFields[.accept] = "other"
             }
-            #expect(try origin.hasDelivered(.old))
         }
     }
 
     @Test("Repeated requests with a wrong digest keep only the first data")
     func insisting() async throws {
         let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
-        try await Origin.with({ .file(.old, for: $0) }) { origin in
+        try await Origin.with({ .file(.old, for: $0) }) { origin async throws in
             for count in 1...3 {
-                #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = wrong }
                 #expect(origin.server.requests.count == count)
                 #expect(try await origin.store.entries().map(\.receivedBytes) == [Int64(Resource.old.bytes.count)])
                 #expect(try Files.names(in: origin.folder["store/blobs"]).count == 1)
             }
             // Without a digest, the server is asked whether it still has this file.
-            let result = try await origin.get()
-            #expect(result.fetchedBytes <= 4096)
+            #expect(try await origin.get().fetchedBytes <= 4096)
             #expect(origin.server.requests.count == 4)
             #expect(try origin.hasDelivered(.old))
         }
@@ -291,27 +267,26 @@ struct DigestTests {
     @Test("So do repeated requests that were interrupted")
     func insistingInterrupted() async throws {
         let wrong = HTTPDigest(.sha256, bytes: Sample.sha256(.new))
-        try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 2 ? 60_000 : nil) }) { origin in
+        try await Origin.with({ .file(.old, for: $0, cutAfter: $0.number == 2 ? 60_000 : nil) }) {
+            origin async throws in
             let length = Int64(Resource.old.bytes.count)
-            #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
-            let interrupted = await origin.failure {
+            await origin.fails(.digestMismatch) { $0.digest = wrong }
+            await origin.fails(.unreachable) {
                 $0.digest = wrong
                 $0.retryPolicy.retries = 0
             }
-            #expect(interrupted?.code == .unreachable)
             #expect(try await origin.store.entries().map(\.receivedBytes).sorted() == [60_000, length])
-            #expect(await origin.failure { $0.digest = wrong }?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { $0.digest = wrong }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [length])
             let count = origin.server.requests.count
-            let result = try await origin.get()
-            #expect(result.fetchedBytes <= 4096)
+            #expect(try await origin.get().fetchedBytes <= 4096)
             #expect(origin.server.requests.count == count + 1)
         }
     }
 
     @Test("K03: a part with a wrong Content-Digest is dropped, and earlier bytes stay")
     func partWrong() async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut { origin async throws in
             origin.server.setHandler { request in
                 let response = Response.file(.old, for: request)
                 let isFirst = request.number == 2
@@ -326,9 +301,7 @@ struct DigestTests {
                         ("ETag", "\"a\""), ("Content-Range", "bytes 55904-99999/100000"), ("Content-Digest", digest),
                     ], body: bytes)
             }
-            let result = try await origin.get()
-            #expect(result.reusedBytes == 60_000)
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old, reusing: 60_000)
             // Requested again from the same offset.
             let ranges = origin.requests(after: 1).map { $0.field("Range") ?? "none" }
             #expect(ranges == ["bytes=55904-", "bytes=55904-"])
@@ -356,8 +329,7 @@ struct DigestTests {
             #expect(try await origin.store.entries().map(\.receivedBytes) == [60_000])
             #expect(try await origin.reasons().contains("content-digest-mismatch"))
             origin.server.setHandler { .file(.old, for: $0) }
-            _ = try await origin.get()
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old)
         }
     }
 

@@ -34,8 +34,7 @@ struct FramingTests {
             let result = try await origin.get()
             #expect(try origin.hasDelivered(.old), "\(title)")
             #expect(result.isLengthVerified)
-            let range = origin.server.requests.last?.field("Range")
-            #expect(range == "bytes=55904-", "\(title)")
+            #expect(origin.server.requests.last?.field("Range") == "bytes=55904-", "\(title)")
         }
     }
 
@@ -51,8 +50,7 @@ struct FramingTests {
         let answer = Response([.raw(Array(head.utf8)), .body(Resource.old.content, 0..<100_000), .close])
         try await Origin.with({ _ in answer }) { origin in
             if isRead {
-                _ = try await origin.get()
-                #expect(try origin.hasDelivered(.old))
+                try await origin.get(.old)
             } else {
                 let error = await origin.failure { $0.retryPolicy.retries = 0 }
                 #expect(error?.reason.text.contains("a misplaced folded line") == true, "\(error?.reason.text ?? "")")
@@ -68,9 +66,8 @@ struct FramingTests {
             resource.framing = .untilClose
             return .file(resource, for: .whole)
         }
-        try await Origin.with(handler) { origin in
-            let result = try await origin.get()
-            #expect(!result.isLengthVerified)
+        try await Origin.with(handler) { origin async throws in
+            #expect(try await !origin.get().isLengthVerified)
             #expect(try origin.hasDelivered(.old))
         }
     }
@@ -79,17 +76,15 @@ struct FramingTests {
         "D08: if the length is known, a body that ends early with its connection is cut",
         arguments: [80_000, 40_000])
     func closeDelimitedCut(length: Int64) async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut { origin async throws in
             origin.server.setHandler { _ in
                 Response([
                     .head(status: "200 OK", fields: [("ETag", "\"a\""), ("Connection", "close")]),
                     .body(Resource.old.content, 0..<length), .close,
                 ])
             }
-            let error = await origin.failure { $0.retryPolicy.retries = 0 }
-            #expect(error?.code == .unreachable)
-            let held = try await origin.store.totals().receivedBytes
-            #expect(held == max(length, 60_000))
+            await origin.fails(.unreachable) { $0.retryPolicy.retries = 0 }
+            #expect(try await origin.store.totals().receivedBytes == max(length, 60_000))
         }
     }
 
@@ -100,8 +95,7 @@ struct FramingTests {
         let answer = Response([.head(status: "200 OK", fields: fields), .raw(body), .close])
         try await Origin.with({ _ in answer }) { origin in
             for _ in 0..<2 {
-                _ = try await origin.get()
-                #expect(try origin.hasDelivered(.old))
+                try await origin.get(.old)
             }
         }
     }
@@ -118,12 +112,11 @@ struct FramingTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "hello\r\n",
         ])
     func invalid(message: String) async throws {
-        try await Origin.with({ _ in Response([.raw(Array(message.utf8)), .close]) }) { origin in
+        try await Origin.with({ _ in Response([.raw(Array(message.utf8)), .close]) }) { origin async throws in
             let error = await origin.failure { $0.retryPolicy.retries = 1 }
             #expect(error?.code == .unreachable || error?.code == .refused, "\(String(describing: error))")
             #expect((1...2).contains(origin.server.requests.count))
-            let held = try await origin.store.totals().receivedBytes
-            #expect(held == 0)
+            #expect(try await origin.store.totals().receivedBytes == 0)
         }
     }
 
@@ -140,16 +133,15 @@ struct FramingTests {
             "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello",
         ])
     func odd(message: String) async throws {
-        try await Origin.with({ _ in Response([.raw(Array(message.utf8)), .close]) }) { origin in
-            let result = try await origin.get()
-            #expect(result.totalBytes == 5 && origin.server.requests.count == 1)
+        try await Origin.with({ _ in Response([.raw(Array(message.utf8)), .close]) }) { origin async throws in
+            #expect(try await origin.get().totalBytes == 5 && origin.server.requests.count == 1)
             #expect(try Files.bytes(origin.folder["out"]) == Array("hello".utf8))
         }
     }
 
     @Test("F18: HTTP/1.0 with Content-Range")
     func http10() async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut { origin async throws in
             origin.server.setHandler { _ in
                 let body = Resource.old.content.bytes(in: 55_904..<100_000)
                 let head =
@@ -157,9 +149,7 @@ struct FramingTests {
                     + "Content-Length: \(body.count)\r\n\r\n"
                 return Response([.raw(Array(head.utf8) + body), .close])
             }
-            let result = try await origin.get()
-            #expect(result.reusedBytes == 60_000)
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old, reusing: 60_000)
         }
     }
 
@@ -172,12 +162,10 @@ struct FramingTests {
                 return Response(steps)
             }
             // A byte every 100 ms: never the 1024 that are required within a timeout.
-            let error = await origin.failure { request in
+            await origin.fails(.unreachable, because: "stalled") { request in
                 request.retryPolicy.retries = 0
                 request.stallTimeout = .milliseconds(700)
             }
-            #expect(error?.code == .unreachable)
-            #expect(error?.reason.code.rawValue == "stalled")
         }
     }
 
@@ -219,8 +207,7 @@ struct FramingTests {
             return request.connection == 1 ? Response([.close]) : .file(.old, for: request)
         }
         try await Origin.with(handler) { origin in
-            _ = try await origin.get { $0.retryPolicy.retries = 1 }
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old) { $0.retryPolicy.retries = 1 }
             let requests = origin.server.requests
             #expect(requests.prefix(2).map(\.connection) == [1, 1])
             // A transport may retry internally. The engine begins at the URL of the download.
@@ -238,8 +225,7 @@ struct FramingTests {
                 let page = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad".utf8)
                 return .status("416 Range Not Satisfiable", body: page)
             }
-            _ = try await origin.get()
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new)
         }
     }
 
@@ -253,9 +239,8 @@ struct FramingTests {
             .head(status: "200 OK", fields: [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")]),
             .chunked(Resource.old.content, Resource.old.content.all, chunkSize: 9000), .raw(Array(trailer.utf8)),
         ])
-        try await Origin.with({ _ in answer }) { origin in
-            let result = try await origin.get()
-            #expect(result.isLengthVerified && origin.server.requests.count == 1)
+        try await Origin.with({ _ in answer }) { origin async throws in
+            #expect(try await origin.get().isLengthVerified && origin.server.requests.count == 1)
             #expect(try origin.hasDelivered(.old))
         }
     }
@@ -266,9 +251,8 @@ struct FramingTests {
         var resource = Resource(Content(length: length, seed: 3), etag: "\"a\"")
         resource.framing = .chunked(size: 4096)
         let served = resource
-        try await Origin.with({ .file(served, for: $0) }) { origin in
-            let result = try await origin.get()
-            #expect(result.totalBytes == length)
+        try await Origin.with({ .file(served, for: $0) }) { origin async throws in
+            #expect(try await origin.get().totalBytes == length)
             #expect(try origin.hasDelivered(served))
         }
     }
@@ -283,9 +267,8 @@ struct FramingTests {
             .head(status: "200 OK", fields: fields),
             .chunked(Resource.old.content, Resource.old.content.all, chunkSize: 6000), .raw(Array(end.utf8)),
         ])
-        try await Origin.with({ _ in answer }) { origin in
-            let result = try await origin.get()
-            #expect(result.isLengthVerified && origin.server.requests.count == 1)
+        try await Origin.with({ _ in answer }) { origin async throws in
+            #expect(try await origin.get().isLengthVerified && origin.server.requests.count == 1)
             #expect(try origin.hasDelivered(.old))
         }
     }
@@ -298,20 +281,17 @@ struct FramingTests {
             return .file(resource, for: request, cutAfter: request.number == 1 ? 60_000 : nil)
         }
         try await Origin.with(handler) { origin in
-            let result = try await origin.get()
+            let result = try await origin.get(.old)
             #expect(result.totalBytes == 100_000)
             #expect(result.isLengthVerified)
-            #expect(try origin.hasDelivered(.old))
         }
     }
 
     @Test("J05: a length beyond the limit, or beyond the disk, is refused before the first byte is written")
     func tooLong() async throws {
-        try await Origin.with({ .file(.old, for: $0) }) { origin in
-            let error = await origin.failure { $0.maximumLength = 99_999 }
-            #expect(error?.code == .tooLarge)
-            let entries = try await origin.store.entries()
-            #expect(entries.isEmpty)
+        try await Origin.with({ .file(.old, for: $0) }) { origin async throws in
+            await origin.fails(.tooLarge) { $0.maximumLength = 99_999 }
+            #expect(try await origin.store.entries().isEmpty)
         }
         let huge = Response([.head(status: "200 OK", fields: [("Content-Length", "\(1 << 60)")]), .hold])
         try await Origin.with({ _ in huge }) { origin in
@@ -321,8 +301,7 @@ struct FramingTests {
             } catch let error as StoreError {
                 #expect(error.code == .noSpace)
             }
-            let held = try await origin.store.totals().receivedBytes
-            #expect(held == 0)
+            #expect(try await origin.store.totals().receivedBytes == 0)
         }
     }
 }

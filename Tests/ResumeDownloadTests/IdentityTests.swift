@@ -51,9 +51,8 @@ struct IdentityTests {
             let after = try await origin.store.entries()
             #expect(after.map(\.chunks) == before.map(\.chunks) && after.map(\.url) == before.map(\.url))
             // The owner of the bytes is still recorded.
-            _ = try await origin.get { $0.headerFields = Self.fields("one") }
+            try await origin.get(Self.file) { $0.headerFields = Self.fields("one") }
             #expect(origin.server.requests.count == 1)
-            #expect(try origin.hasDelivered(Self.file))
         }
     }
 
@@ -73,18 +72,15 @@ struct IdentityTests {
     func renewed(held: Int64) async throws {
         try await Origin.with(Self.guarded) { origin in
             try await Self.leave(held, origin)
-            let compared = try await origin.get { $0.headerFields = Self.fields("two") }
-            #expect(compared.reusedBytes == held && !compared.isProved)
-            #expect(try origin.hasDelivered(Self.file))
+            try await origin.get(Self.file, reusing: held, isProved: false) { $0.headerFields = Self.fields("two") }
             let count = origin.server.requests.count
             try await Self.leave(held, origin)
-            let result = try await origin.get {
+            let result = try await origin.get(Self.file, isProved: true) {
                 $0.headerFields = Self.fields("two")
                 $0.digest = HTTPDigest(.sha256, of: Self.file.bytes)
             }
-            #expect(origin.server.requests.count == count + 1 && result.isProved)
+            #expect(origin.server.requests.count == count + 1)
             #expect(result.fetchedBytes == 300_000 - held + 4096)
-            #expect(try origin.hasDelivered(Self.file))
         }
     }
 
@@ -119,10 +115,8 @@ struct IdentityTests {
                 for held: Int64 in [100_000, 300_000] {
                     let count = origin.server.requests.count
                     try await Self.leave(held, as: [:], origin)
-                    let result = try await origin.get(configure)
+                    try await origin.get(Self.file, reusing: held, isProved: false, configure)
                     #expect(origin.server.requests.count > count)
-                    #expect(result.reusedBytes == held && !result.isProved)
-                    #expect(try origin.hasDelivered(Self.file))
                 }
             }
         }
@@ -182,12 +176,9 @@ struct IdentityTests {
             #expect(entries.map(\.receivedBytes) == [300_000, 200_000])
             origin.server.setHandler { .file($0.field("Accept") == "b" ? Self.other : Self.file, for: $0) }
             // Each caller continues its own entry.
-            let result = try await origin.get { $0.headerFields[.accept] = "b" }
-            #expect(result.reusedBytes == 200_000)
-            #expect(try origin.hasDelivered(Self.other))
+            try await origin.get(Self.other, reusing: 200_000) { $0.headerFields[.accept] = "b" }
             let count = origin.server.requests.count
-            _ = try await origin.get()
-            #expect(try origin.hasDelivered(Self.file))
+            try await origin.get(Self.file)
             #expect(origin.server.requests.count == count)
             #expect(try await origin.store.entries().isEmpty)
         }
@@ -214,11 +205,9 @@ struct IdentityTests {
             #expect(try await origin.store.entries().map(\.representation?.vary) == ["accept", "accept"])
             origin.server.setHandler { .file($0.field("Accept") == "b" ? Self.other : Self.file, for: $0) }
             for (accept, resource) in [("a", Self.file), ("b", Self.other)] {
-                let result = try await origin.get {
+                try await origin.get(resource, reusing: 100_000) {
                     $0.headerFields = [.accept: accept, HTTPField.Name("X-Request-Id")!: "\(accept)17"]
                 }
-                #expect(result.reusedBytes == 100_000)
-                #expect(try origin.hasDelivered(resource))
             }
         }
     }
@@ -239,11 +228,8 @@ struct IdentityTests {
         let mine = personal
         try await Origin.with({ .file($0.field("Cookie") == nil ? Self.file : mine, for: $0) }) { origin in
             try await Self.leave(held, as: [:], origin)
-            _ = try await origin.get { $0.headerFields[.cookie] = "me" }
-            #expect(try origin.hasDelivered(mine))
-            let result = try await origin.get()
-            #expect(result.reusedBytes == held)
-            #expect(try origin.hasDelivered(Self.file))
+            try await origin.get(mine) { $0.headerFields[.cookie] = "me" }
+            try await origin.get(Self.file, reusing: held)
         }
     }
 
@@ -271,11 +257,10 @@ struct IdentityTests {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             for fields in [HTTPFields(), [.accept: "b"]] {
                 try await Self.leave(300_000, as: [:], origin)
-                let failure = await origin.failure {
+                await origin.fails(.tooLarge) {
                     $0.headerFields = fields
                     $0.maximumLength = 299_999
                 }
-                #expect(failure?.code == .tooLarge)
                 #expect(try await origin.store.entries().map(\.receivedBytes) == [300_000])
             }
             _ = try await origin.get { $0.maximumLength = 300_000 }
@@ -286,8 +271,7 @@ struct IdentityTests {
     func permits() async throws {
         try await Origin.with({ .file(Self.file, for: $0) }) { origin in
             try await Self.leave(300_000, as: [:], origin)
-            let failure = await origin.failure { $0.permits = { _ in false } }
-            #expect(failure?.code == .refused)
+            await origin.fails(.refused) { $0.permits = { _ in false } }
             #expect(origin.server.requests.isEmpty)
             try await Self.leave(300_000, as: [:], origin)
             let transport = CurlTransport.Configuration(
@@ -296,9 +280,8 @@ struct IdentityTests {
                 _ = await origin.failure(transport: transport)
                 #expect(origin.server.requests.isEmpty)
             }
-            _ = try await origin.get { $0.permits = { _ in true } }
+            try await origin.get(Self.file) { $0.permits = { _ in true } }
             #expect(origin.server.requests.count == 1)
-            #expect(try origin.hasDelivered(Self.file))
         }
     }
 
@@ -342,11 +325,9 @@ struct IdentityTests {
     func leavesAlone() async throws {
         try await Origin.with({ .file(Self.other, for: $0) }) { origin in
             try await Self.leave(300_000, origin)
-            _ = try await origin.get { $0.restarts = true }
-            #expect(try origin.hasDelivered(Self.other))
+            try await origin.get(Self.other) { $0.restarts = true }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [300_000])
-            _ = try await origin.get { $0.headerFields = Self.fields("one") }
-            #expect(try origin.hasDelivered(Self.file))
+            try await origin.get(Self.file) { $0.headerFields = Self.fields("one") }
         }
     }
 
@@ -398,7 +379,7 @@ struct IdentityTests {
                 $0.digest = HTTPDigest(.sha256, of: Self.other.bytes)
             }
             // Kept because the digest is wrong: complete, and owned by the last caller.
-            #expect(await origin.failure(configure)?.code == .digestMismatch)
+            await origin.fails(.digestMismatch, configure)
             let count = origin.server.requests.count
             #expect(await origin.failure { $0.headerFields = Self.fields("old") }?.status == 401)
             #expect(origin.server.requests.count == count + 1)
@@ -418,16 +399,13 @@ struct IdentityTests {
             return Self.guarded(request)
         }) { origin in
             try await Self.leave(300_000, origin)
-            _ = try await origin.get { $0.headerFields = Self.fields("two") }
-            #expect(try origin.hasDelivered(Self.file))
+            try await origin.get(Self.file) { $0.headerFields = Self.fields("two") }
 
             try await Self.leave(100_000, origin)
-            let result = try await origin.get {
+            try await origin.get(Self.file, reusing: 100_000) {
                 $0.headerFields = Self.fields("two")
                 $0.connections = 4
             }
-            #expect(result.reusedBytes == 100_000)
-            #expect(try origin.hasDelivered(Self.file))
 
             _ = try await origin.get {
                 $0.headerFields = Self.fields("two")

@@ -30,9 +30,7 @@ struct InvalidRangeAnswerTests {
             origin.server.setHandler { request in
                 request.field("Range") == nil ? .file(short, for: request) : Self.negativeLength(of: short)
             }
-            let result = try await origin.get { $0.retryPolicy.retries = 0 }
-            #expect(try origin.hasDelivered(short))
-            #expect(result.reusedBytes == 0)
+            try await origin.get(short, reusing: 0) { $0.retryPolicy.retries = 0 }
             #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false])
             #expect(try await origin.reasons().contains("range-answer-invalid"))
         }
@@ -44,9 +42,7 @@ struct InvalidRangeAnswerTests {
     func unchanged() async throws {
         try await Origin.afterCut { origin in
             origin.server.setHandler { $0.field("Range") == nil ? .file(.old, for: $0) : Self.garbage }
-            let result = try await origin.get { $0.retryPolicy.retries = 0 }
-            #expect(try origin.hasDelivered(.old))
-            #expect(result.reusedBytes == 60_000)
+            try await origin.get(.old, reusing: 60_000) { $0.retryPolicy.retries = 0 }
             let ranges = origin.requests(after: 1).map { $0.field("Range") }
             #expect(ranges == ["bytes=55904-", nil, "bytes=55904-99999", nil])
         }
@@ -74,14 +70,12 @@ struct InvalidRangeAnswerTests {
 
     @Test("F3: an invalid answer to a request without a range is an ordinary error, and stored bytes are kept")
     func always() async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut { origin async throws in
             origin.server.setHandler { _ in Self.garbage }
-            let error = await origin.failure { $0.retryPolicy.retries = 2 }
-            #expect(error?.code == .unreachable)
+            await origin.fails(.unreachable) { $0.retryPolicy.retries = 2 }
             // The range, and then the whole file as often as it may be tried.
             #expect(origin.requests(after: 1).map { $0.field("Range") != nil } == [true, false, false, false])
-            let held = try await origin.store.totals().receivedBytes
-            #expect(held == 60_000)
+            #expect(try await origin.store.totals().receivedBytes == 60_000)
         }
     }
 

@@ -110,15 +110,11 @@ struct ObjectStoreDownloadTests {
     @Test("pause keeps the partial object, cancel removes it")
     func pauseAndCancel() async throws {
         try await Desk.with(Resource.old.stalling(at: Desk.held)) { desk in
-            let task = desk.downloader.makeTask(try desk.request())
-            await task.resume(untilReceived: Desk.held)
-            task.suspend()
-            try await task.reaches(.suspended)
+            let task = try await desk.suspended()
             #expect(try await desk.origin.store.entries().first?.receivedBytes == Desk.held)
             try await task.cancelDiscarding()
             #expect(try await desk.origin.store.entries().isEmpty)
-            let running = desk.downloader.makeTask(try desk.request())
-            await running.resume(untilReceived: Desk.held)
+            let running = try await desk.running()
             try await running.cancelDiscarding()
             #expect(try await desk.origin.store.entries().isEmpty)
             #expect(try Files.names(in: desk.origin.folder["store/blobs"]).isEmpty)
@@ -164,8 +160,7 @@ struct ObjectStoreDownloadTests {
             let result = try await task.value
             #expect(asked.withLock { $0 }.allSatisfy { $0 == 403 } && asked.withLock(\.count) >= 4)
             #expect(try desk.origin.hasDelivered(.old))
-            let events = await task.rest()
-            #expect(events.restarts.isEmpty)
+            #expect(await task.rest().restarts.isEmpty)
             // Only the overlaps were fetched twice.
             #expect(result.fetchedBytes <= 100_000 + 4096 * 4)
         }

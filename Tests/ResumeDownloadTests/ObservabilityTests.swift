@@ -274,8 +274,7 @@ struct ObservabilityTests {
                         ? .status("302 Found", fields: [("Location", "/cdn?signature=topsecret")])
                         : .file(.new, for: request)
                 }
-                let isDelivered = try await watch.get(origin, url, configure)
-                #expect(isDelivered)
+                #expect(try await watch.get(origin, url, configure))
             }
             #expect(watch.downloads.count == 4)
             #expect(watch.requests.count >= 6)

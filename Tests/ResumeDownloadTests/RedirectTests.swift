@@ -45,9 +45,8 @@ struct RedirectTests {
                 ? Self.redirect(to: "/cdn?signature=\(request.number)")
                 : .file(.old, for: request, cutAfter: request.number == 2 ? 60_000 : nil)
         }
-        try await Origin.with(handler) { origin in
-            let result = try await origin.get()
-            #expect(result.totalBytes == 100_000)
+        try await Origin.with(handler) { origin async throws in
+            #expect(try await origin.get().totalBytes == 100_000)
             #expect(try origin.hasDelivered(.old))
             #expect(origin.server.requests.last?.field("Range") == "bytes=55904-")
         }
@@ -59,8 +58,7 @@ struct RedirectTests {
             try await Origin.afterCut { origin in
                 let location = other.baseURL + "/file"
                 origin.server.setHandler { _ in Self.redirect(to: location) }
-                _ = try await origin.get()
-                #expect(try origin.hasDelivered(.disguised))
+                try await origin.get(.disguised)
                 #expect(try await origin.reasons().contains("spot-check-differs"))
             }
         }
@@ -106,9 +104,8 @@ struct RedirectTests {
             let head = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ".utf8)
             return Response([.raw(head + location + Array("\r\n\r\n".utf8))])
         }) { origin in
-            _ = try await origin.get()
+            try await origin.get(.old)
             #expect(origin.server.requests.map(\.target) == ["/file", target])
-            #expect(try origin.hasDelivered(.old))
         }
     }
 
@@ -121,8 +118,7 @@ struct RedirectTests {
                 resource.ignoresRange = true
                 return .file(resource, for: request)
             }
-            _ = try await origin.get()
-            #expect(try origin.hasDelivered(.new))
+            try await origin.get(.new)
         }
     }
 
@@ -165,13 +161,11 @@ struct RedirectTests {
             (300, "/other"), (304, "/other"),
         ])
     func refused(status: Int, location: String) async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut { origin async throws in
             origin.server.setHandler { _ in Self.redirect(status, to: location) }
-            let error = await origin.failure()
-            #expect(error?.code == .refused)
+            await origin.fails(.refused)
             #expect(origin.requests(after: 1).count <= 21)
-            let held = try await origin.store.totals().receivedBytes
-            #expect(held == 60_000)
+            #expect(try await origin.store.totals().receivedBytes == 60_000)
         }
     }
 
@@ -181,9 +175,8 @@ struct RedirectTests {
     func largeBody() async throws {
         try await Origin.with({ request in
             request.path == "/file" ? Self.redirect(to: "/other", body: 1 << 30) : .file(.old, for: request)
-        }) { origin in
-            let result = try await origin.get()
-            #expect(result.fetchedBytes == 100_000)
+        }) { origin async throws in
+            #expect(try await origin.get().fetchedBytes == 100_000)
             #expect(try origin.hasDelivered(.old))
             // How much is sent before the server sees the close depends on buffers and on the machine.
             #expect(origin.server.bodyBytesSent < 512 << 20)
@@ -200,8 +193,7 @@ struct RedirectTests {
             }
             #expect(error?.reason.code.rawValue == "not-permitted")
             #expect(error?.reason.text.contains("169.254.169.254") == true)
-            let none = await origin.failure { $0.permits = { _ in false } }
-            #expect(none?.code == .refused)
+            await origin.fails(.refused) { $0.permits = { _ in false } }
             #expect(origin.server.requests.count == 1)
         }
     }

@@ -50,9 +50,7 @@ struct ResourceTests {
         try await Origin.with({ .file($0.target.hasSuffix("=two") ? Self.two : Self.one, for: $0) }) { origin in
             try await Self.leave(origin, "/file\(query)", fields: [.acceptEncoding: "identity"], length: length)
             let url = try Self.url(origin, "/file" + query.replacing("one", with: "two"))
-            let result = try await origin.get { $0.url = url }
-            #expect(try origin.hasDelivered(Self.two))
-            #expect(result.isProved && result.reusedBytes == 0)
+            try await origin.get(Self.two, reusing: 0, isProved: true) { $0.url = url }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [length], "the first caller's bytes stay")
         }
     }
@@ -62,9 +60,7 @@ struct ResourceTests {
         try await Origin.with({ .file(Self.one, for: $0) }) { origin in
             try await Self.leave(origin, "/file?token=one")
             let url = try Self.url(origin, "/file?token=two")
-            let result = try await origin.get { $0.url = url }
-            #expect(try origin.hasDelivered(Self.one))
-            #expect(!result.isProved && result.reusedBytes == Self.cut)
+            try await origin.get(Self.one, reusing: Self.cut, isProved: false) { $0.url = url }
         }
     }
 
@@ -74,9 +70,8 @@ struct ResourceTests {
             let signature = "/file?X-Amz-Credential=a&X-Amz-Signature="
             try await Self.leave(origin, signature + "one")
             let url = try Self.url(origin, signature + "two")
-            let result = try await origin.get { $0.url = url }
-            #expect(try origin.hasDelivered(Self.one))
-            #expect(result.isProved && result.reusedBytes == Self.cut && origin.server.requests.count == 1)
+            try await origin.get(Self.one, reusing: Self.cut, isProved: true) { $0.url = url }
+            #expect(origin.server.requests.count == 1)
         }
     }
 
@@ -89,9 +84,7 @@ struct ResourceTests {
         }) { origin in
             try await Self.leave(
                 origin, fields: [.acceptEncoding: "identity"], from: try Self.url(origin, "/v1"))
-            let result = try await origin.get()
-            #expect(try origin.hasDelivered(Self.two))
-            #expect(result.isProved && result.reusedBytes == 0)
+            try await origin.get(Self.two, reusing: 0, isProved: true)
         }
     }
 
@@ -159,9 +152,8 @@ struct ResourceTests {
             }
             return .status("302 Found", fields: [("Location", request.number % 2 == 0 ? "/even" : "/odd")])
         }) { origin in
-            let result = try await origin.get()
-            #expect(try origin.hasDelivered(Self.one))
-            #expect(result.isProved && result.fetchedBytes < 1_050_000)
+            let result = try await origin.get(Self.one, isProved: true)
+            #expect(result.fetchedBytes < 1_050_000)
             #expect(origin.server.requests.map(\.path).filter { $0 == "/file" }.count == 1)
         }
     }
@@ -204,13 +196,11 @@ struct ResourceTests {
             let error = await origin.failure { ($0.url, $0.digest) = (url, wrong) }
             #expect(error?.code == .digestMismatch && origin.server.requests.count == 1)
             #expect(try await origin.store.entries().map(\.receivedBytes) == [1_000_000])
-            let again = await origin.failure { ($0.url, $0.digest) = (url, wrong) }
-            #expect(again?.code == .digestMismatch)
+            await origin.fails(.digestMismatch) { ($0.url, $0.digest) = (url, wrong) }
             #expect(try await origin.store.entries().count == 2, "the first bytes stay")
             let count = origin.server.requests.count
-            let result = try await origin.get { ($0.url, $0.digest) = (url, Self.digest) }
+            let result = try await origin.get(Self.one) { ($0.url, $0.digest) = (url, Self.digest) }
             #expect(result.fetchedBytes <= 4096 && origin.server.requests.count <= count + 1)
-            #expect(try origin.hasDelivered(Self.one))
         }
     }
 
@@ -229,9 +219,8 @@ struct ResourceTests {
             _ = await origin.failure { ($0.url, $0.digest, $0.retryPolicy.retries) = (url, Self.digest, 0) }
             #expect(try await origin.store.entries().map(\.receivedBytes) == [800_000])
             let first = try Self.url(origin, "/file?token=one")
-            let result = try await origin.get { $0.url = first }
-            #expect(try origin.hasDelivered(Self.one))
-            #expect(result.reusedBytes == (isRight ? 800_000 : Self.cut) && result.isProved == !isRight)
+            let result = try await origin.get(Self.one, isProved: !isRight) { $0.url = first }
+            #expect(result.reusedBytes == (isRight ? 800_000 : Self.cut))
         }
     }
 
@@ -290,9 +279,8 @@ struct ResourceTests {
             let sender = try DownloadURL(origin.url)
             #expect(
                 resource?.contains(" http \(sender.origin)/#") == true && resource?.contains(sender.address) == false)
-            let result = try await origin.get()
-            #expect(try origin.hasDelivered(Self.one))
-            #expect(result.isProved && result.reusedBytes > Self.cut && origin.server.requests.count == 2)
+            let result = try await origin.get(Self.one, isProved: true)
+            #expect(result.reusedBytes > Self.cut && origin.server.requests.count == 2)
         }
     }
 }

@@ -26,19 +26,21 @@ struct SegmentTests {
     /// Downloads with several connections.
     ///
     /// Without `isTimed`, the clock that compares them does not advance.
+    @discardableResult
     static func get(
-        _ origin: Origin, connections: Int, isTimed: Bool = false,
-        _ configure: (inout DownloadRequest) -> Void = { _ in },
+        _ origin: Origin, _ expected: Resource? = nil, reusing reused: Int64? = nil, connections: Int,
+        isTimed: Bool = false, at location: SourceLocation = #_sourceLocation,
+        configure: (inout DownloadRequest) -> Void = { _ in },
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         let start = ContinuousClock.now
         return try await origin.get(
-            transport: .init(connectTimeout: Engine.patience, threads: 2),
+            expected, reusing: reused, transport: .init(connectTimeout: Engine.patience, threads: 2),
             { request in
                 request.connections = connections
                 if !isTimed { request.clock = { start } }
                 configure(&request)
-            }, onEvent: onEvent)
+            }, onEvent: onEvent, at: location)
     }
 
     /// The maximum fetched for some missing bytes: each byte once, and for each request the overlap on both sides and
@@ -75,9 +77,8 @@ struct SegmentTests {
     @Test("Each connection has a separate part, with the first answer's tag", arguments: [2, 4, 11])
     func several(connections: Int) async throws {
         try await Origin.with(together(Int64(connections)) { .file(Self.file, for: $0) }) { origin in
-            let result = try await Self.get(origin, connections: connections)
-            #expect(try origin.hasDelivered(Self.file))
-            #expect(result.totalBytes == Self.length && result.reusedBytes == 0)
+            let result = try await Self.get(origin, Self.file, reusing: 0, connections: connections)
+            #expect(result.totalBytes == Self.length)
             #expect(origin.server.acceptedConnections >= connections)
             #expect(origin.server.requests.dropFirst().allSatisfy { $0.field("If-Range") == "\"v1\"" })
             let asked = Self.ranges(origin).compactMap { $0 }
@@ -97,9 +98,8 @@ struct SegmentTests {
             let resource = isRight ? Self.file : Self.other("\"v1\"")
             let digest = HTTPDigest(.sha256, of: resource.bytes)
             do {
-                let result = try await Self.get(origin, connections: 4) { $0.digest = digest }
+                let result = try await Self.get(origin, Self.file, connections: 4) { $0.digest = digest }
                 #expect(isRight && result.digest == digest)
-                #expect(try origin.hasDelivered(Self.file))
             } catch let error as DownloadError {
                 #expect(!isRight && error.code == .digestMismatch)
             }
@@ -120,7 +120,7 @@ struct SegmentTests {
                 all.note(event)
                 if case .progress(let received, _) = event { told.withLock { $0.append(received) } }
             }
-            _ = try await Self.get(origin, connections: 4, onEvent: note)
+            try await Self.get(origin, connections: 4, onEvent: note)
             let numbers = told.withLock { $0 }
             #expect(numbers == numbers.sorted())
             #expect(numbers.contains(4 * part))
@@ -135,8 +135,7 @@ struct SegmentTests {
         whole.ignoresRange = true
         let resource = whole
         try await Origin.with(together(2) { .file(resource, for: $0) }) { origin in
-            let result = try await Self.get(origin, connections: 4)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, connections: 4)
             #expect(result.fetchedBytes == Self.length)
             #expect(origin.server.requests.count == 2, "no more after the first one")
             #expect(try await origin.reasons().filter { $0 == "whole-for-segment" }.count == 1)
@@ -159,8 +158,7 @@ struct SegmentTests {
         }) { origin in
             let refusals = { @Sendable in try await origin.reasons().filter { $0.hasPrefix("status-") }.count }
             try await isRefused.set(once: { try await refusals() == 1 }) {
-                let result = try await Self.get(origin, connections: 4)
-                #expect(try origin.hasDelivered(Self.file))
+                let result = try await Self.get(origin, Self.file, connections: 4)
                 #expect(result.fetchedBytes <= Self.mostFetched(of: Self.length, origin))
             }
             #expect(try await refusals() == 2)
@@ -182,7 +180,7 @@ struct SegmentTests {
         }) { origin in
             let refusals = { @Sendable in try await origin.reasons().filter { $0.hasPrefix("status-") }.count }
             try await isRefused.set(once: { try await refusals() == 1 }) {
-                _ = try await Self.get(origin, connections: 4) {
+                try await Self.get(origin, connections: 4) {
                     $0.origins = paces
                     $0.retryPolicy.time = .seconds(900)
                 }
@@ -207,7 +205,7 @@ struct SegmentTests {
                 : .file(new, for: request).delayed { isHeld.isSet }
         }) { origin in
             try await isHeld.set(once: { try await origin.store.totals().receivedBytes == 1_000_000 }) {
-                _ = try await Self.get(origin, connections: 3)
+                try await Self.get(origin, connections: 3)
             }
             #expect(try origin.hasDelivered(new))
             #expect(try await origin.reasons().contains("entity-tag-changed"))
@@ -219,8 +217,7 @@ struct SegmentTests {
     func sameTag() async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with(together(3) { .file($0.number == 1 ? Self.file : other, for: $0) }) { origin in
-            _ = try await Self.get(origin, connections: 3)
-            #expect(try origin.hasDelivered(other))
+            try await Self.get(origin, other, connections: 3)
             #expect(try await origin.reasons().contains("held-bytes-differ"))
         }
     }
@@ -234,8 +231,7 @@ struct SegmentTests {
     @Test("Bytes that are only compared are not waited for until the stall timeout")
     func waitsForNobody() async throws {
         try await Self.evenly({ Self.stallingAtBorder($0) }) { origin in
-            let result = try await Self.get(origin, connections: 4)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, connections: 4)
             // Including what was in transit past the boundaries.
             #expect(result.fetchedBytes <= Self.mostFetched(of: Self.length, origin))
             // They are requested, with what precedes them.
@@ -249,8 +245,7 @@ struct SegmentTests {
     func sameTagAtBorder() async throws {
         let other = Self.other("\"v1\"")
         try await Self.evenly({ Self.stallingAtBorder($0, others: other) }) { origin in
-            _ = try await Self.get(origin, connections: 4)
-            #expect(try origin.hasDelivered(other))
+            try await Self.get(origin, other, connections: 4)
             #expect(try await origin.reasons().contains("held-bytes-differ"))
         }
     }
@@ -259,8 +254,7 @@ struct SegmentTests {
     func sameTagFrom(number: Int) async throws {
         let other = Self.other("\"v1\"")
         try await Origin.with(together(4) { .file($0.number < number ? Self.file : other, for: $0) }) { origin in
-            _ = try await Self.get(origin, connections: 4)
-            #expect(try origin.hasDelivered(other))
+            try await Self.get(origin, other, connections: 4)
             #expect(try await origin.reasons().contains("held-bytes-differ"))
         }
     }
@@ -277,12 +271,11 @@ struct SegmentTests {
             return isBorder ? .file(altered, for: request) : Self.stallingAtBorder(request)
         }) { origin in
             await #expect(throws: DownloadError.self) {
-                _ = try await Self.get(origin, connections: 4) { $0.digest = digest }
+                try await Self.get(origin, connections: 4) { $0.digest = digest }
             }
             #expect(try await origin.reasons().contains("digest-mismatch"))
             origin.server.setHandler { .file(Self.file, for: $0) }
-            let result = try await Self.get(origin, connections: 4) { $0.digest = digest }
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, connections: 4) { $0.digest = digest }
             #expect(result.digest == digest)
         }
     }
@@ -304,8 +297,7 @@ struct SegmentTests {
             await #expect(throws: CancellationError.self) { try await task.value }
             let first = try #require(try await origin.store.entries().first?.chunks.first)
             #expect(first.offset == 0 && first.length < Self.length / 4)
-            _ = try await Self.get(origin, connections: 1)
-            #expect(try origin.hasDelivered(other))
+            try await Self.get(origin, other, connections: 1)
             #expect(try await origin.reasons().contains("held-bytes-differ"))
         }
     }
@@ -356,8 +348,7 @@ struct SegmentTests {
                     ? .file(mixed, for: request, cutAfter: gap.upperBound - gap.lowerBound + 4096)
                     : .file(other, for: request)
             }
-            _ = try await Self.get(origin, connections: connections)
-            #expect(try origin.hasDelivered(other))
+            try await Self.get(origin, other, connections: connections)
             #expect(try await origin.reasons().contains("held-bytes-differ"))
         }
     }
@@ -379,8 +370,7 @@ struct SegmentTests {
                     ? .file(altered, for: request, cutAfter: gap.upperBound - gap.lowerBound + 4096)
                     : .file(resource, for: request)
             }
-            let result = try await Self.get(origin, connections: connections) { $0.digest = digest }
-            #expect(try origin.hasDelivered(resource))
+            let result = try await Self.get(origin, resource, connections: connections) { $0.digest = digest }
             #expect(result.digest == digest)
             #expect(try await !origin.reasons().contains("digest-mismatch"))
         }
@@ -424,8 +414,7 @@ struct SegmentTests {
                     ],
                     body: Self.file.content.bytes(in: range.lowerBound..<last + 1))
             }
-            let result = try await Self.get(origin, connections: connections)
-            #expect(try origin.hasDelivered(Self.file))
+            let result = try await Self.get(origin, Self.file, connections: connections)
             #expect(result.reusedBytes > 0)
             #expect(
                 try await origin.reasons().contains("whole-for-range")
@@ -454,8 +443,7 @@ struct SegmentTests {
                         ("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(Self.length)"),
                     ], body: body)
             }
-            _ = try await Self.get(origin, connections: 1)
-            #expect(try origin.hasDelivered(Self.file))
+            try await Self.get(origin, Self.file, connections: 1)
             #expect(try await origin.reasons().contains("content-digest-mismatch") != isRight)
             #expect(origin.server.requests.count == first + (isRight ? 0 : 1))
             #expect(gap.lowerBound > 0)
@@ -475,8 +463,7 @@ struct SegmentTests {
                 .file(resource, for: request, cutAfter: gap.upperBound + 200_000)
                     .settingField("Content-Digest", to: "sha-256=:\(digest):")
             }
-            _ = try await Self.get(origin, connections: 1)
-            #expect(try origin.hasDelivered(Self.file))
+            try await Self.get(origin, Self.file, connections: 1)
             #expect(try await !origin.reasons().contains("content-digest-mismatch"))
             #expect(origin.server.requests.count == first)
         }
@@ -507,7 +494,7 @@ struct SegmentTests {
                 return held(.file(resource, for: request))
             }
             try await isHeld.set(once: { try await origin.store.totals().receivedBytes > 1_000_000 }) {
-                _ = try await Self.get(origin, connections: 2)
+                try await Self.get(origin, connections: 2)
             }
             #expect(try origin.hasDelivered(Self.file))
             #expect(try await origin.reasons().contains(cutsAll ? "segment-cut-short" : "held-bytes-differ"))
@@ -583,9 +570,7 @@ struct SegmentTests {
             let entry = try #require(try await origin.store.entries().first)
             #expect(entry.chunks.map(\.length) == [1_000_000, 1_000_000, 1_000_000])
             origin.server.setHandler { .file(Self.file, for: $0) }
-            let result = try await Self.get(origin, connections: connections)
-            #expect(try origin.hasDelivered(Self.file))
-            #expect(result.reusedBytes == entry.receivedBytes)
+            let result = try await Self.get(origin, Self.file, reusing: entry.receivedBytes, connections: connections)
             #expect(result.fetchedBytes <= Self.mostFetched(of: Self.length - entry.receivedBytes, origin))
         }
     }
@@ -621,7 +606,7 @@ struct SegmentTests {
         let (name, resource) = Self.ineligible[index]
         // A second connection would be requested with the first body, and its answer waited for.
         try await Origin.with({ .file(resource, for: $0) }) { origin in
-            _ = try await Self.get(origin, connections: 4)
+            try await Self.get(origin, connections: 4)
             #expect(try origin.hasDelivered(resource), "\(name)")
             #expect(origin.server.requests.count == 1, "\(name)")
         }

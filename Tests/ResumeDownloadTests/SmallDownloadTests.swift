@@ -36,7 +36,7 @@ struct SmallDownloadTests {
     private static let stopped = StoreClock(now: { .zero }, sleep: { _ in try await Task.sleep(for: .seconds(3600)) })
 
     private static func expectWhole(_ origin: Origin, requests: Int = 1, of resource: Resource = .old) throws {
-        #expect(try Files.bytes(origin.folder["out"]) == resource.content.bytes(in: resource.content.all))
+        #expect(try Files.bytes(origin.folder["out"]) == resource.bytes)
         #expect(origin.server.requests.count == requests)
     }
 
@@ -177,14 +177,13 @@ struct SmallDownloadTests {
     func digest(isRight: Bool) async throws {
         try await Origin.with({ .file(.old, for: $0) }, clock: Self.stopped) { origin in
             let digest = HTTPDigest(
-                .sha256, of: isRight ? Resource.old.content.bytes(in: Resource.old.content.all) : [1])
+                .sha256, of: isRight ? Resource.old.bytes : [1])
             if isRight {
                 let result = try await origin.get { $0.digest = digest }
                 #expect(result.digest == digest)
                 #expect(try await Self.rows(origin) == 0)
             } else {
-                let error = await origin.failure { $0.digest = digest }
-                #expect(error?.code == .digestMismatch)
+                await origin.fails(.digestMismatch) { $0.digest = digest }
                 #expect(try await origin.store.entries().map(\.receivedBytes) == [Resource.old.content.length])
             }
         }
@@ -211,7 +210,7 @@ struct SmallDownloadTests {
             for number in 1...4 {
                 #expect(
                     try Files.bytes(origin.folder["\(number)"])
-                        == Resource.old.content.bytes(in: Resource.old.content.all))
+                        == Resource.old.bytes)
             }
             #expect(try await origin.store.entries().isEmpty)
         }

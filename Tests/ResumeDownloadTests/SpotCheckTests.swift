@@ -42,16 +42,19 @@ struct SpotCheckTests {
         }
     }
 
+    @discardableResult
     private static func get(
-        _ origin: Origin, _ configure: (inout DownloadRequest) -> Void = { _ in },
+        _ origin: Origin, _ expected: Resource? = nil, reusing reused: Int64? = nil, isProved: Bool? = nil,
+        at location: SourceLocation = #_sourceLocation, configure: (inout DownloadRequest) -> Void = { _ in },
         onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws -> DownloadResult {
         try await origin.get(
+            expected, reusing: reused, isProved: isProved,
             { request in
                 request.allowsUnvalidated = true
                 request.sampleSeed = 1
                 configure(&request)
-            }, onEvent: onEvent)
+            }, onEvent: onEvent, at: location)
     }
 
     @Test("A21, F2: a file that differs only in its first and last 64 KiB restarts, and is one version")
@@ -59,9 +62,7 @@ struct SpotCheckTests {
         let new = Self.changed([0..<Self.block, Self.length - Self.block..<Self.length])
         try await Self.holding(Self.old) { origin in
             origin.server.setHandler { .file(new, for: $0) }
-            let result = try await Self.get(origin)
-            #expect(try origin.hasDelivered(new))
-            #expect(result.reusedBytes == 0 && result.isProved)
+            try await Self.get(origin, new, reusing: 0, isProved: true)
             #expect(try await origin.reasons().contains("spot-check-differs"))
         }
     }
@@ -71,9 +72,7 @@ struct SpotCheckTests {
         try await Self.holding(Self.old) { origin in
             // The requests for an unchanged file reveal the offsets.
             origin.server.setHandler { .file(Self.old, for: $0) }
-            let result = try await Self.get(origin)
-            #expect(try origin.hasDelivered(Self.old))
-            #expect(result.reusedBytes == Self.held && !result.isProved)
+            let result = try await Self.get(origin, Self.old, reusing: Self.held, isProved: false)
             let ranges = origin.server.requests.compactMap { SegmentTests.range(of: $0) }
             #expect(ranges.count == origin.server.requests.count)
             #expect((120...136).contains(ranges.count) && ranges[0] == 0..<SampleGrid.blockLength)
@@ -86,8 +85,7 @@ struct SpotCheckTests {
                 let new = Self.changed([range.upperBound - 1..<range.upperBound])
                 try await Self.holding(Self.old) { origin in
                     origin.server.setHandler { .file(new, for: $0) }
-                    _ = try await Self.get(origin)
-                    #expect(try origin.hasDelivered(new))
+                    try await Self.get(origin, new)
                     #expect(try await origin.reasons().contains("spot-check-differs"))
                 }
             }
@@ -100,7 +98,8 @@ struct SpotCheckTests {
             try await Self.holding(Self.old) { origin in
                 origin.server.setHandler { .file(Self.old, for: $0) }
                 let finished = Finished()
-                let result = try await Self.get(origin, { $0.allowsUnvalidated = allows }, onEvent: finished.note)
+                let result = try await Self.get(
+                    origin, configure: { $0.allowsUnvalidated = allows }, onEvent: finished.note)
                 #expect(result.isProved == !allows)
                 #expect(finished.result?.isProved == !allows)
                 let delivered = try await origin.store.events().last { $0.kind == .delivered }
@@ -119,10 +118,8 @@ struct SpotCheckTests {
         ] as [(Resource, HTTPDigest?)] {
             try await Self.holding(resource) { origin in
                 origin.server.setHandler { .file(resource, for: $0) }
-                let result = try await Self.get(origin) { $0.digest = digest }
-                #expect(result.isProved && result.reusedBytes == Self.held)
+                try await Self.get(origin, Self.old, reusing: Self.held, isProved: true) { $0.digest = digest }
                 #expect(origin.server.requests.count == 1)
-                #expect(try origin.hasDelivered(Self.old))
             }
         }
     }
@@ -134,7 +131,7 @@ struct SpotCheckTests {
             let folder = origin.folder["gone"]
             try await Shell.run("mkdir", folder)
             await #expect(throws: StoreError.self) {
-                _ = try await Self.get(origin, { $0.destination = "\(folder)/out" }) { event in
+                try await Self.get(origin, configure: { $0.destination = "\(folder)/out" }) { event in
                     if case .resumed = event { rmdir(folder) }
                 }
             }
@@ -170,9 +167,7 @@ struct SpotCheckTests {
                 default: return .part(of: Self.old, from: 0, to: Self.block, etag: "\"other\"")
                 }
             }
-            let result = try await Self.get(origin)
-            #expect(result.reusedBytes == 0 && result.isProved)
-            #expect(try origin.hasDelivered(Self.old))
+            try await Self.get(origin, Self.old, reusing: 0, isProved: true)
             #expect(origin.server.requests.last?.field("Range") == nil)
         }
     }

@@ -32,8 +32,7 @@ struct StreamReaderTests {
             let stream = desk.downloader.makeStream(try desk.request())
             async let first = Film.all(stream)
             async let second = Film.all(stream)
-            let both = try await [first, second]
-            #expect(both.allSatisfy { $0 == Film.file.bytes })
+            #expect(try await [first, second].allSatisfy { $0 == Film.file.bytes })
         }
     }
 
@@ -46,8 +45,7 @@ struct StreamReaderTests {
                 count += piece.count
                 if count == 1_000_000 { break }
             }
-            let left = try await desk.idleEntry()
-            #expect(left.receivedBytes == 1_000_000)
+            #expect(try await desk.idleEntry().receivedBytes == 1_000_000)
             #expect(try await desk.downloader.resumeData(for: request)?.receivedBytes == 1_000_000)
         }
     }

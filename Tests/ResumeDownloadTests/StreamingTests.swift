@@ -16,8 +16,7 @@ struct StreamingTests {
         let resource = Resource(Content(length: length, seed: 3), etag: "\"a\"")
         try await Desk.with({ .file(resource, for: $0) }) { desk in
             let stream = desk.downloader.makeStream(try desk.request())
-            let bytes = try await Film.all(stream, delivering: desk.output, of: Int(length))
-            #expect(bytes == resource.bytes)
+            #expect(try await Film.all(stream, delivering: desk.output, of: Int(length)) == resource.bytes)
             #expect(try desk.origin.hasDelivered(resource))
             #expect(try await stream.value.totalBytes == length)
         }
@@ -74,9 +73,8 @@ struct StreamingTests {
 
     @Test("Across cuts: the sequence continues where it was")
     func cuts() async throws {
-        try await Desk.with({ .file(Film.file, for: $0, cutAfter: 700_000) }) { desk in
-            let bytes = try await Film.all(desk.downloader.makeStream(try desk.request()))
-            #expect(bytes == Film.file.bytes)
+        try await Desk.with({ .file(Film.file, for: $0, cutAfter: 700_000) }) { desk async throws in
+            #expect(try await Film.all(desk.downloader.makeStream(try desk.request())) == Film.file.bytes)
             #expect(desk.origin.server.requests.count > 3)
         }
     }

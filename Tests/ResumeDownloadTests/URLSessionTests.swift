@@ -29,11 +29,9 @@ struct URLSessionTests {
     @Test("A coded answer is refused by its head, and nothing decoded is stored", arguments: ["gzip", "deflate", "br"])
     func codedAnswer(coding: String) async throws {
         let handler: Origin.Handler = { Response.file(.old, for: $0).settingField("Content-Encoding", to: coding) }
-        try await Self.withOrigin(handler) { origin in
-            let error = await origin.failure()
-            #expect(error?.reason.code.rawValue == "content-coded")
-            let held = try await origin.store.totals().receivedBytes
-            #expect(held == 0)
+        try await Self.withOrigin(handler) { origin async throws in
+            #expect(await origin.failure()?.reason.code.rawValue == "content-coded")
+            #expect(try await origin.store.totals().receivedBytes == 0)
         }
     }
 
@@ -59,8 +57,7 @@ struct URLSessionTests {
     func challenge(_ challenge: String) async throws {
         let refusal = Response.status("401 Unauthorized", fields: [("WWW-Authenticate", challenge)])
         try await Self.withOrigin({ $0.path == "/file" ? refusal : .file(.old, for: $0) }) { origin in
-            let error = await origin.failure()
-            #expect(error?.status == 401)
+            #expect(await origin.failure()?.status == 401)
             let url = origin.server.baseURL + "/other"
             _ = try await Engine.get(url, to: origin.folder["out"], store: origin.store)
             #expect(try origin.hasDelivered(.old))
@@ -103,8 +100,7 @@ struct URLSessionTests {
                 }
             }
             for number in 1...4 {
-                let bytes = try Files.bytes(folder["\(number)"])
-                #expect(bytes == large.bytes)
+                #expect(try Files.bytes(folder["\(number)"]) == large.bytes)
             }
         }
     }

@@ -70,7 +70,6 @@ struct Watch {
     /// The spans of requests, in the order of their ends.
     var requests: [FinishedInMemorySpan] { tracer.finishedSpans.filter { $0.kind == .client } }
 
-    /// The spans of downloads.
     var downloads: [FinishedInMemorySpan] {
         tracer.finishedSpans.filter { $0.operationName == "resume-store.download" }
     }

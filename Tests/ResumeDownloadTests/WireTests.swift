@@ -56,8 +56,7 @@ struct WireTests {
             let transfer = try await origin.store.open(try DownloadURL(origin.url), headerFields: [:])
             try await server.fill(transfer)
             try await transfer.close()
-            let result = try await origin.get()
-            #expect(result.reusedBytes == 300_000)
+            #expect(try await origin.get().reusedBytes == 300_000)
             #expect(origin.server.requests.isEmpty)
             #expect(try Files.bytes(origin.folder["out"]) == server.content)
         }
@@ -73,8 +72,7 @@ struct WireTests {
                 "sqlite3", origin.folder["store/store.sqlite"],
                 "UPDATE download SET etag = CAST(x'\(hex)' AS TEXT)")
             origin.server.setHandler { .file(.old, for: $0) }
-            let result = try await origin.get()
-            #expect(result.reusedBytes == 0)
+            #expect(try await origin.get().reusedBytes == 0)
             let request = try #require(origin.requests(after: 1).first)
             #expect(request.field("X-Bad") == nil)
             #expect(request.field("If-Range") == nil)
@@ -107,9 +105,8 @@ struct WireTests {
                 let blob = try #require(try Files.names(in: origin.folder["store/blobs"]).first)
                 try await Shell.run("truncate", "-s", "\(size)", origin.folder["store/blobs/\(blob)"])
                 origin.server.setHandler { .file(.old, for: $0) }
-                _ = try await origin.get()
+                try await origin.get(.old)
                 #expect(origin.requests(after: 1).first?.field("Range") == "bytes=\(start)-")
-                #expect(try origin.hasDelivered(.old))
             }
         }
     }
@@ -117,19 +114,16 @@ struct WireTests {
     @Test("C23, E07, J01: an empty file is complete, however range requests for it are answered")
     func empty() async throws {
         let nothing = Resource(Content(length: 0, seed: 1), etag: "\"a\"")
-        try await Origin.with({ .file(nothing, for: $0) }) { origin in
-            let result = try await origin.get()
-            #expect(result.totalBytes == 0)
+        try await Origin.with({ .file(nothing, for: $0) }) { origin async throws in
+            #expect(try await origin.get().totalBytes == 0)
             #expect(try Files.bytes(origin.folder["out"]).isEmpty)
             #expect(origin.server.requests.count == 1)
-            let error = await Self.refusal(of: "-5", origin)
-            #expect(error?.reason.code.rawValue == "range-beyond-end")
+            #expect(await Self.refusal(of: "-5", origin)?.reason.code.rawValue == "range-beyond-end")
         }
         let odd = Response.status(
             "206 Partial Content", fields: [("Content-Range", "bytes 0--1/0"), ("ETag", "\"a\"")])
         try await Origin.with({ _ in odd }) { origin in
-            let error = await Self.refusal(of: "-5", origin)
-            #expect(error?.reason.code.rawValue == "content-range-invalid")
+            #expect(await Self.refusal(of: "-5", origin)?.reason.code.rawValue == "content-range-invalid")
         }
     }
 
@@ -144,8 +138,7 @@ struct WireTests {
             Response.file(.old, for: .whole, cutAfter: 60_000).settingField("ETag", to: nil)
         }
         try await Origin.with(handler) { origin in
-            let error = await origin.failure { $0.retryPolicy.retries = 20 }
-            #expect(error?.code == .unstable)
+            await origin.fails(.unstable) { $0.retryPolicy.retries = 20 }
             #expect(origin.server.requests.count <= 10)
         }
     }
@@ -160,14 +153,11 @@ struct WireTests {
                 ? .file(chunked, for: request, cutAfter: 60_000)
                 : .status("416 Range Not Satisfiable", fields: fields)
         }
-        try await Origin.with(handler) { origin in
-            let error = await origin.failure()
-            #expect(error?.code == .unreachable)
+        try await Origin.with(handler) { origin async throws in
+            await origin.fails(.unreachable)
             #expect(try await origin.store.totals().receivedBytes == 60_000)
             origin.server.setHandler { .file(.old, for: $0) }
-            let result = try await origin.get()
-            #expect(result.reusedBytes == 60_000)
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old, reusing: 60_000)
         }
     }
 
@@ -177,8 +167,7 @@ struct WireTests {
     func unknownCoding() async throws {
         try await Origin.with({ Response.file(.old, for: $0).settingField("Content-Encoding", to: "x-own") }) {
             origin in
-            _ = try await origin.get()
-            #expect(try origin.hasDelivered(.old))
+            try await origin.get(.old)
         }
     }
 
@@ -186,11 +175,9 @@ struct WireTests {
         "G07: codings that were not requested are refused with advice", arguments: ["br", "zstd", "gzip, br"])
     func codings(coding: String) async throws {
         let handler: Origin.Handler = { Response.file(.old, for: $0).settingField("Content-Encoding", to: coding) }
-        try await Origin.with(handler) { origin in
-            let error = await origin.failure()
-            #expect(error?.reason.code.rawValue == "content-coded")
-            let blobs = try Files.names(in: origin.folder["store/blobs"])
-            #expect(blobs.isEmpty)
+        try await Origin.with(handler) { origin async throws in
+            #expect(await origin.failure()?.reason.code.rawValue == "content-coded")
+            #expect(try Files.names(in: origin.folder["store/blobs"]).isEmpty)
         }
     }
 
@@ -223,17 +210,15 @@ struct WireTests {
 
     @Test("H16, D06: a login page behind a redirect is not the file, and stored bytes stay")
     func portal() async throws {
-        try await Origin.afterCut { origin in
+        try await Origin.afterCut { origin async throws in
             origin.server.setHandler { request in
                 request.path == "/file"
                     ? .status("302 Found", fields: [("Location", "/login")])
                     : .status("200 OK", fields: [("Content-Type", "text/html")], body: Array("<html>".utf8))
             }
-            let error = await origin.failure()
-            #expect(error?.reason.code.rawValue == "portal-suspected")
+            #expect(await origin.failure()?.reason.code.rawValue == "portal-suspected")
             origin.server.setHandler { .file(.old, for: $0) }
-            let result = try await origin.get()
-            #expect(result.reusedBytes == 60_000)
+            #expect(try await origin.get().reusedBytes == 60_000)
         }
     }
 
@@ -244,8 +229,7 @@ struct WireTests {
         let value = "attachment; filename=\"\(name)\"; filename*=UTF-8''%2e%2e%2fy"
         try await Origin.with({ Response.file(.old, for: $0).settingField("Content-Disposition", to: value) }) {
             origin in
-            let result = try await origin.get()
-            #expect(result.path == origin.folder["out"])
+            #expect(try await origin.get().path == origin.folder["out"])
             let names = try Files.names(in: origin.folder.path).filter { $0 != "store" }
             #expect(names == ["out"])
         }

@@ -184,9 +184,7 @@ struct DownloadURLTests {
     @Test("A port beyond every number is invalid", arguments: [20, 40, 1000])
     func longPort(digits: Int) {
         let text = "http://h:" + String(repeating: "9", count: digits) + "/"
-        do {
-            #expect(throws: InvalidInput.badHost) { try DownloadURL(text) }
-        }
+        #expect(throws: InvalidInput.badHost) { try DownloadURL(text) }
     }
 
     @Test("The request line contains only visible ASCII without white space")
@@ -218,9 +216,7 @@ struct DownloadURLTests {
     @Test("H09: a user without a password still has the colon of RFC 7617")
     func userOnly() throws {
         let url = try DownloadURL("http://user@h/")
-        do {
-            #expect(url.credentials == "user:")
-        }
+        #expect(url.credentials == "user:")
     }
 
     @Test(

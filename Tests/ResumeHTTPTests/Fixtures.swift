@@ -76,6 +76,28 @@ struct Answer: Sendable, CustomTestStringConvertible {
     var testDescription: String { id }
 }
 
+extension Plan {
+    /// Why the whole is requested; nil without a reason, and for other plans.
+    var wholeReason: String? { if case .whole(let reason) = self { reason?.code.rawValue } else { nil } }
+
+    /// Why a range is requested from its beginning; nil without a reason, and for other plans.
+    var firstReason: String? { if case .first(_, let reason) = self { reason?.code.rawValue } else { nil } }
+
+    /// The request for the rest; nil for other plans.
+    var rest: RangeRequest? { if case .range(let range) = self { range } else { nil } }
+}
+
+extension SegmentVerdict {
+    /// The verdict in one line.
+    var summary: String {
+        switch self {
+        case .use(let part): "use \(part.bodyStart)..<\(part.bodyEnd.map(String.init) ?? "?") at \(part.offset)"
+        case .noMore(let reason): "no more: \(reason.code.rawValue)"
+        case .stop(let reason): "stop: \(reason.code.rawValue)"
+        }
+    }
+}
+
 extension Verdict {
     /// The verdict in one line, for tables.
     var summary: String {
@@ -102,6 +124,9 @@ extension Verdict {
             reason
         }
     }
+
+    /// The continuation with stored bytes; nil for other verdicts.
+    var continuation: Continuation? { if case .append(let part) = self { part } else { nil } }
 
     /// The values to store from now on, if the verdict changes them.
     var representation: Representation? {

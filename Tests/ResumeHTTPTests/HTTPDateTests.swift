@@ -4,32 +4,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPDateTests {
-    @Test(
-        "The three forms of RFC 9110, 5.6.7, give the same date",
-        arguments: [
-            "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
-        ])
-    func forms(text: String) {
-        #expect(HTTPDate(text)?.secondsSinceEpoch == 784_111_777)
-    }
-
-    @Test(
-        "Dates with another zone, a one-digit day or a two-digit year, as some servers send them",
-        arguments: [
-            ("Sun, 06 Nov 1994 08:49:37 UTC", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 gmt", 784_111_777),
-            ("Sun, 06 Nov 1994 08:49:37 +0000", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 -0000", 784_111_777),
-            ("Sun, 06 Nov 1994 10:19:37 +0130", 784_111_777), ("Sun, 06 Nov 1994 00:49:37 -0800", 784_111_777),
-            ("Sat, 05 Nov 1994 18:49:37 -1400", 784_111_777), ("Sun, 6 Nov 1994 08:49:37 GMT", 784_111_777),
-            ("Sun, 06 Nov 94 08:49:37 UT", 784_111_777), ("Sunday, 6-Nov-94 08:49:37 GMT", 784_111_777),
-            ("Sun, 06-Nov-1994 08:49:37 Z", 784_111_777), ("Sun Nov 06 08:49:37 1994", 784_111_777),
-            ("Sun Nov 6 08:49:37 1994", 784_111_777), ("Sun 06 Nov 1994 08:49:37 GMT", 784_111_777),
-            ("Fri, 31 Dec 9999 23:59:59 -1400", 253_402_351_199),
-            ("Sat, 01 Jan 0000 00:00:00 +1400", -62_167_269_600),
-        ] as [(String, Int64)])
-    func lenient(text: String, seconds: Int64) {
-        #expect(HTTPDate(text)?.secondsSinceEpoch == seconds)
-    }
-
     @Test("A date in another zone is a validator, and is sent back exactly as received")
     func sentBack() {
         let modified = "Sun, 6 Nov 94 08:49:36 +0000"
@@ -43,8 +17,10 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "Known dates",
+        "Known dates, in the three forms of RFC 9110, 5.6.7, and as some servers send them",
         arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777),
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
             ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
             ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Fri, 01 Mar 2024 00:00:00 GMT", 1_709_251_200),
@@ -52,6 +28,16 @@ struct HTTPDateTests {
             ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648), ("Sun, 07 Feb 2106 06:28:16 GMT", 4_294_967_296),
             ("Mon, 01 Jan 0001 00:00:00 GMT", -62_135_596_800), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
             ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+            // With another zone, a one-digit day or a two-digit year, as some servers send them.
+            ("Sun, 06 Nov 1994 08:49:37 UTC", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 gmt", 784_111_777),
+            ("Sun, 06 Nov 1994 08:49:37 +0000", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 -0000", 784_111_777),
+            ("Sun, 06 Nov 1994 10:19:37 +0130", 784_111_777), ("Sun, 06 Nov 1994 00:49:37 -0800", 784_111_777),
+            ("Sat, 05 Nov 1994 18:49:37 -1400", 784_111_777), ("Sun, 6 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Sun, 06 Nov 94 08:49:37 UT", 784_111_777), ("Sunday, 6-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun, 06-Nov-1994 08:49:37 Z", 784_111_777), ("Sun Nov 06 08:49:37 1994", 784_111_777),
+            ("Sun Nov 6 08:49:37 1994", 784_111_777), ("Sun 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Fri, 31 Dec 9999 23:59:59 -1400", 253_402_351_199),
+            ("Sat, 01 Jan 0000 00:00:00 +1400", -62_167_269_600),
         ] as [(String, Int64)])
     func known(text: String, seconds: Int64) {
         #expect(HTTPDate(text)?.secondsSinceEpoch == seconds)
@@ -108,6 +94,12 @@ struct HTTPDateTests {
             "Sun, 06 Nov 1994 08:49:37 GMT; length=1", "Sun, 99999999999999999999 Nov 1994 08:49:37 GMT",
             "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  6 08:49:37", "Sunday, Nov 06 1994 08:49:37 GMT",
             "Sunday, 06-Nov 08:49:37 GMT", "Sunday, 06-Nov-994 08:49:37 GMT", "Sunday, 06-Nov--94 08:49:37 GMT",
+            // A day beyond the end of its month.
+            "Thu, 31 Feb 2024 00:00:00 GMT", "Fri, 30 Feb 2024 00:00:00 GMT", "Wed, 29 Feb 2023 00:00:00 GMT",
+            "Wed, 31 Apr 2024 00:00:00 GMT", "Mon, 29 Feb 2100 00:00:00 GMT",
+            // Separators in other places.
+            "---,Sun 06 Nov 1994 08:49:37 GMT", "Sun-06,Nov-1994 08:49:37 GMT", "Sun-Nov-6-08:49:37-1994",
+            "Sun, 06 Nov 1994 0008:049:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
         ])
     func malformed(text: String) {
         #expect(HTTPDate(text) == nil)
@@ -118,30 +110,6 @@ struct HTTPDateTests {
         #expect(HTTPDate(String(repeating: "9", count: 40)) == nil)
         #expect(HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT" + String(repeating: " ", count: 100_000)) == nil)
         #expect(HTTPDate(String(repeating: ",", count: 1 << 20)) == nil)
-    }
-
-    @Test(
-        "A day beyond the end of its month is refused",
-        arguments: [
-            "Thu, 31 Feb 2024 00:00:00 GMT", "Fri, 30 Feb 2024 00:00:00 GMT", "Wed, 29 Feb 2023 00:00:00 GMT",
-            "Wed, 31 Apr 2024 00:00:00 GMT", "Mon, 29 Feb 2100 00:00:00 GMT",
-        ])
-    func impossibleDays(text: String) {
-        do {
-            #expect(HTTPDate(text) == nil)
-        }
-    }
-
-    @Test(
-        "Separators stand in their places",
-        arguments: [
-            "---,Sun 06 Nov 1994 08:49:37 GMT", "Sun-06,Nov-1994 08:49:37 GMT", "Sun-Nov-6-08:49:37-1994",
-            "Sun, 06 Nov 1994 0008:049:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
-        ])
-    func separators(text: String) {
-        do {
-            #expect(HTTPDate(text) == nil)
-        }
     }
 
     @Test("Earlier dates sort first")

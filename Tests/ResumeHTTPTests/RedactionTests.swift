@@ -80,17 +80,13 @@ struct RedactionTests {
         arguments: ["%74oken=s", "X%2DAmz%2DSignature=s"])
     func encodedNames(query: String) throws {
         let shown = try redacted(query)
-        do {
-            #expect(shown == "https://h/f")
-        }
+        #expect(shown == "https://h/f")
     }
 
     @Test("A parameter that selects the bytes is part of the key: Alibaba's image processing")
     func contentParameters() throws {
         let small = try redacted("x-oss-process=image/resize,w_100&x-oss-signature=s")
         let large = try redacted("x-oss-process=image/resize,w_900&x-oss-signature=s")
-        do {
-            #expect(small != large)
-        }
+        #expect(small != large)
     }
 }

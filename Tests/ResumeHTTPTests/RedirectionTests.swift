@@ -210,9 +210,7 @@ struct RedirectionTests {
     func longPort() throws {
         var redirection = try redirection("https://a.example/x")
         let location = "Location: https://a.example:" + String(repeating: "9", count: 40) + "/"
-        do {
-            #expect(throws: Redirection.Problem.badLocation) { try redirection.follow(response(302, [location])) }
-        }
+        #expect(throws: Redirection.Problem.badLocation) { try redirection.follow(response(302, [location])) }
     }
 
     @Test("Each problem is described")

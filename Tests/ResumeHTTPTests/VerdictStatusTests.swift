@@ -27,8 +27,7 @@ struct VerdictStatusTests {
         ])
     func unsatisfied(answer: Answer) {
         let held = Fixture.held { $0.completeLength = nil }
-        let verdict = Fixture.judge(416, answer.lines, held: held)
-        #expect(verdict.summary == "ask for whole: \(answer.expected)")
+        #expect(Fixture.judge(416, answer.lines, held: held).summary == "ask for whole: \(answer.expected)")
     }
 
     @Test(
@@ -124,8 +123,7 @@ struct VerdictStatusTests {
         for (held, step) in [(Fixture.tagged, "ask for whole"), (Self.nothing, "refuse")] {
             #expect(Fixture.judge(status, ["ETag: \"a\""], held: held).summary == "\(step): status-\(status)")
             #expect(Fixture.judge(status, ["Retry-After: soon"], held: held).summary == "\(step): status-\(status)")
-            let verdict = Fixture.judge(status, ["Retry-After: 7"], held: held)
-            #expect(verdict.summary == "retry after 7: status-\(status)")
+            #expect(Fixture.judge(status, ["Retry-After: 7"], held: held).summary == "retry after 7: status-\(status)")
         }
     }
 

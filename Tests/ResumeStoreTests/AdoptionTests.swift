@@ -15,9 +15,7 @@ struct AdoptionTests {
     private static let tail = ForeignPartial.untrustedTail
     private static let url = TransferTests.url
 
-    private static func withStore(
-        _ body: (DownloadStore, TemporaryFolder) async throws -> Void
-    ) async throws {
+    private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
         try await DownloadStore.with { store, folder in
             try await body(store, folder)
             let findings = try await store.verify().filter { $0.kind != .orphan }
@@ -32,7 +30,7 @@ struct AdoptionTests {
             try Files.write(bytes, to: folder["a.iso"])
             let foreign = try ForeignPartial(examining: folder["a.iso"])
             #expect(foreign.program == .curlOrWget && foreign.heldBytes == 3_000_000 - Self.tail)
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             #expect(try await !transfer.adopt(foreign))
             let held = await transfer.partial
             #expect(held.isUnproved && !held.isComplete && held.length == 3_000_000 - Self.tail)
@@ -42,7 +40,7 @@ struct AdoptionTests {
 
             let entry = try #require(try await store.entries().first)
             #expect(entry.agreedSamples == 0 && entry.receivedBytes == held.length && entry.durableBytes == held.length)
-            let again = try await TransferTests.begin(store)
+            let again = try await store.begin()
             #expect(await again.partial == held)
             #expect(try await again.sample(1_000_000..<1_001_000) == Array(bytes[1_000_000..<1_001_000]))
             #expect(try await again.confirmHeld())
@@ -67,7 +65,7 @@ struct AdoptionTests {
         try await Self.withStore { store, folder in
             try Files.write(sampleBytes(900_000, seed: 3), to: folder["a"])
             let server = HonestServer(sampleBytes(1_000_000, seed: 4), etag: "\"x\"")
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             _ = try await transfer.adopt(try ForeignPartial(examining: folder["a"]))
             try await server.fill(transfer)
             #expect(await transfer.isComplete)
@@ -89,7 +87,7 @@ struct AdoptionTests {
             try Files.write(bytes, to: path)
             let foreign = try ForeignPartial(examining: path)
             #expect((foreign.digest == digest) == isNamed)
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             #expect(try await transfer.adopt(foreign, digest: isNamed ? nil : digest) != isNamed)
             #expect(await transfer.isComplete != isNamed)
             #expect(await transfer.agreedSamples == (isNamed ? 0 : nil))
@@ -115,7 +113,7 @@ struct AdoptionTests {
             expected.append(7 * mega..<8 * mega - Self.tail)
             #expect(foreign.program == .aria2 && foreign.path == folder["a"])
             #expect(foreign.ranges == expected)
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             _ = try await transfer.adopt(foreign)
             #expect(await transfer.storedRanges == foreign.ranges)
             #expect(await transfer.partial.representation?.completeLength == Int64(10 * piece))
@@ -134,7 +132,7 @@ struct AdoptionTests {
             try Files.write(bytes, to: folder["a"])
             try Files.write(
                 ControlFileTests.aria2([0b0110_0000], total: 4 << 20, piece: 1 << 20), to: folder["a.aria2"])
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             _ = try await transfer.adopt(try ForeignPartial(examining: folder["a"]))
             #expect(await transfer.partial.length == 0)
             #expect(await transfer.receivedBytes == 2_097_152 - Self.tail)
@@ -168,7 +166,7 @@ struct AdoptionTests {
 
             for count in [0, 10, Int(Self.tail), Int(Self.tail) + 4095] {
                 try Files.write(sampleBytes(count), to: folder["c"])
-                let transfer = try await TransferTests.begin(store)
+                let transfer = try await store.begin()
                 let none = try ForeignPartial(examining: folder["c"])
                 let error = await #expect(throws: StoreError.self) { _ = try await transfer.adopt(none) }
                 #expect(error?.code == .noEntry)
@@ -181,16 +179,16 @@ struct AdoptionTests {
     func rebuilt() async throws {
         try await DownloadStore.with { store, folder in
             try Files.write(sampleBytes(1_000_000), to: folder["a"])
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             _ = try await transfer.adopt(try ForeignPartial(examining: folder["a"]))
             try await transfer.close()
             await store.close()
-            try TransferTests.sql(folder, "PRAGMA wal_checkpoint(TRUNCATE)")
+            try folder.sql("PRAGMA wal_checkpoint(TRUNCATE)")
             let database = folder["store/store.sqlite"]
             var bytes = try Files.bytes(database)
             bytes.replaceSubrange(0..<4096, with: [UInt8](repeating: 0xA5, count: 4096))
             try Files.write(bytes, to: database)
-            _ = try await DownloadStore.rebuild(at: folder["store"])
+            _ = try await folder.rebuild()
             let again = try await DownloadStore.open(at: folder["store"])
             let entry = try #require(try await again.entries().first)
             #expect(entry.agreedSamples == 0 && entry.receivedBytes == 1_000_000 - Self.tail)
@@ -211,7 +209,7 @@ struct AdoptionTests {
             let path: String = folder.path
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, point = point as KillPoint] in
                 let store = try await DownloadStore.open(at: "\(path)/store")
-                let transfer = try await TransferTests.begin(store)
+                let transfer = try await store.begin()
                 KillPoint.arm(point)
                 _ = try await transfer.adopt(try ForeignPartial(examining: "\(path)/a"))
             }
@@ -219,7 +217,7 @@ struct AdoptionTests {
             let store = try await DownloadStore.open(at: folder["store"])
             let damage = try await store.verify().filter { $0.kind != .orphan }
             #expect(damage.isEmpty, "\(damage)")
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             let held = await transfer.receivedBytes
             #expect(held == (point == .startedOver ? 1_000_000 - Self.tail : 0))
             if held > 0 { #expect(await transfer.partial.isUnproved) }

@@ -13,7 +13,7 @@ struct BesideTests {
     /// Runs a test with a store that has the first 200,000 bytes of ``server``.
     private static func withHeld(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: server, in: store)
+            try await store.leave(200_000, of: server)
             try await body(store, folder)
         }
     }
@@ -25,17 +25,17 @@ struct BesideTests {
     @Test("A restart keeps the stored bytes until the file is delivered, and is continued after an interruption")
     func restart() async throws {
         try await Self.withHeld { store, folder in
-            let refused = try await TransferTests.begin(store)
+            let refused = try await store.begin()
             try await refused.restart()
             #expect(await refused.plan() == .whole(reason: nil))
             try await refused.close()
             #expect(try await Self.held(store) == [200_000], "no response has replaced it")
-            let restarted = try await TransferTests.begin(store)
+            let restarted = try await store.begin()
             try await restarted.restart()
             try await Self.server.fill(restarted, upTo: 100_000)
             try await restarted.close()
             #expect(try await Self.held(store) == [100_000, 200_000])
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             #expect(await transfer.receivedBytes == 100_000)
             #expect(try await Self.server.fill(transfer))
             try await transfer.deliver(to: folder["out"])
@@ -49,11 +49,11 @@ struct BesideTests {
     func pinned() async throws {
         try await Self.withHeld { store, folder in
             _ = try await store.setPinned(true, for: TransferTests.url)
-            let refused = try await TransferTests.begin(store)
+            let refused = try await store.begin()
             try await refused.restart()
             try await refused.close()
             #expect(try await store.entries().map(\.isPinned) == [true])
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             try await transfer.restart()
             #expect(try await Self.server.fill(transfer))
             try await transfer.deliver(to: folder["out"])
@@ -73,7 +73,7 @@ struct BesideTests {
             try await coded.write(Array(Self.server.content[..<1000]))
             _ = try await coded.endBody(.cut)
             try await coded.close()
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             #expect(try await Self.held(store) == [0, 1000])
             #expect(try await Self.server.fill(transfer), "the same validator is not that of the encoded bytes")
             try await transfer.deliver(to: folder["out"])
@@ -87,7 +87,7 @@ struct BesideTests {
         arguments: [0, 1000, 149_999])
     func short(_ length: Int) async throws {
         try await Self.withHeld { store, folder in
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             _ = await transfer.nextRequest()
             var step = try await transfer.receive(HTTPResponse(status: .ok))
             #expect(step == .writeBody)
@@ -133,7 +133,7 @@ struct BesideTests {
     @Test("A page is from another host if the stored bytes are not from there, whatever host was asked for")
     func host() async throws {
         try await DownloadStore.with { store, _ in
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             var (head, _) = Self.server.answer(await transfer.nextRequest())
             head.headerFields[.contentType] = "application/zip"
             let mirror = try DownloadURL("https://mirror.test/a.zip")
@@ -158,7 +158,7 @@ struct BesideTests {
     @Test("The digest that only a later part has is kept in the row")
     func digest() async throws {
         try await Self.withHeld { store, folder in
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             var (head, _) = Self.server.answer(await transfer.nextRequest())
             let digest = try #require(HTTPDigest(.sha256, of: Self.server.content))
             head.headerFields[try #require(HTTPField.Name("Repr-Digest"))] = digest.fieldValue
@@ -172,7 +172,7 @@ struct BesideTests {
     @Test("A small file without a row stays, too, when a new version replaces it")
     func small() async throws {
         try await DownloadStore.with { store, _ in
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             let head = Self.server.answer(await transfer.nextRequest()).head
             _ = try await transfer.receive(head)
             try await transfer.write(Array(Self.server.content[..<100_000]))
@@ -194,13 +194,13 @@ struct BesideTests {
             let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
             for version in 1...5 {
                 let server = HonestServer(sampleBytes(300_000), etag: "\"v\(version)\"")
-                try await TransferTests.leave(version * 10_000, of: server, in: store)
+                try await store.leave(version * 10_000, of: server)
             }
             #expect(try await Self.held(store) == [20_000, 30_000, 40_000, 50_000])
             let events = try await store.events(for: TransferTests.url)
             #expect(events.contains { $0.kind == .evicted && $0.bytes == 10_000 })
             #expect(lost.withLock { $0 } == [10_000])
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             #expect(await transfer.receivedBytes == 50_000, "the newest one is continued")
             try await transfer.close()
             await store.close()

@@ -11,6 +11,7 @@ import Testing
 /// The clock stands still, so that no commit becomes due by time.
 @Suite("The length of a blob", .timeLimit(.minutes(5)))
 struct BlobLengthTests {
+    @Temporary private var folder
     private static let server = HonestServer(sampleBytes(6_000_000))
     private static let recorded = 1_500_000
     private static let received = 4_000_000
@@ -26,7 +27,7 @@ struct BlobLengthTests {
         _ store: DownloadStore, fields: HTTPFields = [:],
         change: (Transfer) async throws -> Void = { _ in }
     ) async throws {
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         var plan = await transfer.plan()
         var (head, body) = server.answer(plan.fields)
         head.headerFields.append(contentsOf: fields)
@@ -48,7 +49,7 @@ struct BlobLengthTests {
 
     private static func held(_ folder: TemporaryFolder) async throws -> Int64 {
         let store = try await open(folder)
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         let held = await transfer.partial.length
         try await transfer.close()
         #expect(try await store.verify().isEmpty)
@@ -58,67 +59,55 @@ struct BlobLengthTests {
 
     @Test("A process that dies loses nothing that it has written, time after time; the result is the file")
     func counts() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            try await Self.die(store)
-            #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == Int64(Self.recorded))
-            let next = try await TransferTests.begin(store)
-            #expect(await next.partial.length == Int64(Self.received))
-            #expect(try await store.totals().receivedBytes == Int64(Self.received))
-            await next.letGo()
-            #expect(try await Self.held(folder) == Int64(Self.received))
-            let last = try await TransferTests.begin(store)
-            #expect(try await Self.server.fill(last))
-            try await last.deliver(to: Destination(checking: folder["out"]))
-            #expect(try Files.bytes(folder["out"]) == Self.server.content)
-            await store.close()
-        }
+        let store = try await Self.open(folder)
+        try await Self.die(store)
+        #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == Int64(Self.recorded))
+        let next = try await store.begin()
+        #expect(await next.partial.length == Int64(Self.received))
+        #expect(try await store.totals().receivedBytes == Int64(Self.received))
+        await next.letGo()
+        #expect(try await Self.held(folder) == Int64(Self.received))
+        #expect(try await Self.server.deliver(store.begin(), to: folder["out"]))
+        await store.close()
     }
 
     @Test("After a reboot, a tail that the row does not know never counts, however often the process dies afterwards")
     func oldTail() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            try await Self.die(store)
-            // All that was recorded is on disk, so that no byte is given up.
-            try TransferTests.sql(
-                folder, "UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = received")
-            #expect(try await Self.held(folder) == Int64(Self.recorded))
-            let transfer = try await TransferTests.begin(store)
-            let plan = await transfer.plan()
-            let (head, body) = Self.server.answer(plan.fields)
-            _ = try await transfer.receive(head, to: plan)
-            try await transfer.write(Array(Self.server.content[body.lowerBound..<Self.recorded + 100_000]))
-            await transfer.letGo()
-            #expect(try await Self.held(folder) == Int64(Self.recorded))
-            await store.close()
-        }
+        let store = try await Self.open(folder)
+        try await Self.die(store)
+        // All that was recorded is on disk, so that no byte is given up.
+        try folder.sql("UPDATE download SET boot_id = 'an earlier one'; UPDATE chunk SET durable = received")
+        #expect(try await Self.held(folder) == Int64(Self.recorded))
+        let transfer = try await store.begin()
+        let plan = await transfer.plan()
+        let (head, body) = Self.server.answer(plan.fields)
+        _ = try await transfer.receive(head, to: plan)
+        try await transfer.write(Array(Self.server.content[body.lowerBound..<Self.recorded + 100_000]))
+        await transfer.letGo()
+        #expect(try await Self.held(folder) == Int64(Self.recorded))
+        await store.close()
     }
 
     @Test("It does not count for bytes that wait for their Content-Digest")
     func digest() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            let name = try #require(HTTPField.Name("Content-Digest"))
-            try await Self.die(store, fields: [name: "sha-256=:\(String(repeating: "A", count: 43))=:"])
-            #expect(try await Self.held(folder) < Int64(Self.received))
-            #expect(try TransferTests.integer(folder, "SELECT grows = generation FROM download") == 0)
-            await store.close()
-        }
+        let store = try await Self.open(folder)
+        let name = try #require(HTTPField.Name("Content-Digest"))
+        try await Self.die(store, fields: [name: "sha-256=:\(String(repeating: "A", count: 43))=:"])
+        #expect(try await Self.held(folder) < Int64(Self.received))
+        #expect(try folder.integer("SELECT grows = generation FROM download") == 0)
+        await store.close()
     }
 
     @Test("Nor for a blob of which bytes were given up")
     func rewound() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            try await Self.die(store) { transfer in
-                try await transfer.rewind(to: 1_000_000, reason: Reason(code: .init(rawValue: "test"), text: "a test"))
-            }
-            #expect(try TransferTests.integer(folder, "SELECT grows = generation FROM download") == 0)
-            let held = try await Self.held(folder)
-            #expect(held >= 1_000_000 && held < Int64(Self.received))
-            await store.close()
+        let store = try await Self.open(folder)
+        try await Self.die(store) { transfer in
+            try await transfer.rewind(to: 1_000_000, reason: Reason(code: .init(rawValue: "test"), text: "a test"))
         }
+        #expect(try folder.integer("SELECT grows = generation FROM download") == 0)
+        let held = try await Self.held(folder)
+        #expect(held >= 1_000_000 && held < Int64(Self.received))
+        await store.close()
     }
 
     @Test(
@@ -127,49 +116,43 @@ struct BlobLengthTests {
             "6000001", "200000000000",
         ])
     func tooLong(size: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            try await Self.die(store)
-            if size.count > 7 { try TransferTests.sql(folder, "UPDATE download SET complete_length = NULL") }
-            let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
-            try await Shell.run("truncate", "-s", size, folder["store/blobs/\(blob)"])
-            #expect(try await Self.held(folder) == Int64(Self.recorded))
-            await store.close()
-        }
+        let store = try await Self.open(folder)
+        try await Self.die(store)
+        if size.count > 7 { try folder.sql("UPDATE download SET complete_length = NULL") }
+        let blob = try folder.blob()
+        try await Shell.run("truncate", "-s", size, blob)
+        #expect(try await Self.held(folder) == Int64(Self.recorded))
+        await store.close()
     }
 
     @Test("Nor where the file has another name as well")
     func shared() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            try await Self.die(store)
-            let blob = try #require(try Files.names(in: folder["store/blobs"]).first)
-            try await Shell.run("ln", folder["store/blobs/\(blob)"], folder["other"])
-            #expect(try await Self.held(folder) == 0)
-            await store.close()
-        }
+        let store = try await Self.open(folder)
+        try await Self.die(store)
+        let blob = try folder.blob()
+        try await Shell.run("ln", blob, folder["other"])
+        #expect(try await Self.held(folder) == 0)
+        await store.close()
     }
 
     @Test("Nor before the first commit, and to another caller never without a request")
     func foreign() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await Self.open(folder)
-            let first = try await TransferTests.begin(store)
-            let plan = await first.plan()
-            _ = try await first.receive(Self.server.answer(plan.fields).head, to: plan)
-            try await first.write(Array(Self.server.content[..<500_000]))
-            await first.letGo()
-            #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == 0)
-            let other = try await store.open(DownloadURL(TransferTests.url), headerFields: [.authorization: "other"])
-            #expect(await other.partial.isEmpty)
-            #expect(await other.heldRanges.isEmpty)
-            await other.letGo()
-            try await Self.die(store)
-            let another = try await store.open(DownloadURL(TransferTests.url), headerFields: [.authorization: "other"])
-            #expect(await another.partial.length == Int64(Self.received))
-            #expect(await another.heldRanges.isEmpty, "nothing may be read before the server has answered")
-            await another.letGo()
-            await store.close()
-        }
+        let store = try await Self.open(folder)
+        let first = try await store.begin()
+        let plan = await first.plan()
+        _ = try await first.receive(Self.server.answer(plan.fields).head, to: plan)
+        try await first.write(Array(Self.server.content[..<500_000]))
+        await first.letGo()
+        #expect(try await store.entry(for: TransferTests.url)?.receivedBytes == 0)
+        let other = try await store.open(DownloadURL(TransferTests.url), headerFields: [.authorization: "other"])
+        #expect(await other.partial.isEmpty)
+        #expect(await other.heldRanges.isEmpty)
+        await other.letGo()
+        try await Self.die(store)
+        let another = try await store.open(DownloadURL(TransferTests.url), headerFields: [.authorization: "other"])
+        #expect(await another.partial.length == Int64(Self.received))
+        #expect(await another.heldRanges.isEmpty, "nothing may be read before the server has answered")
+        await another.letGo()
+        await store.close()
     }
 }

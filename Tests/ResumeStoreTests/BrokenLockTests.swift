@@ -11,6 +11,7 @@ import Testing
 /// Each test runs in a separate process, because the hook for that moment is process-wide.
 @Suite(.timeLimit(.minutes(10)))
 struct BrokenLockTests {
+    @Temporary private var folder
     static let url = "http://127.0.0.1/file.bin"
     static let server = HonestServer(sampleBytes(1_000_000), etag: "\"v1\"")
 
@@ -19,14 +20,14 @@ struct BrokenLockTests {
     /// - Returns: The error, or nil if the file was delivered.
     static func download(in path: String, whileStarting sql: String) async throws -> StoreError? {
         let store = try await DownloadStore.open(at: "\(path)/store")
-        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.begin(url)
         KillPoint.arm(.startedOver) {
             let other = try? Connection.open(path: "\(path)/store/store.sqlite")
             if let other { try? other.execute(sql) }
         }
         do {
             try await server.fill(transfer)
-            try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+            try await transfer.deliver(to: "\(path)/out")
             return nil
         } catch let error as StoreError {
             return error
@@ -35,8 +36,6 @@ struct BrokenLockTests {
 
     @Test("A blob that no longer belongs to the row is neither recorded nor delivered")
     func startedOverTwice() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .success) { [path = path as String] in
             let other = String(repeating: "ab", count: 16)
@@ -48,16 +47,13 @@ struct BrokenLockTests {
                     """)
             #expect(failure == StoreError(.superseded, ""))
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let received = try await store.totals().receivedBytes
-            #expect(received == 0, "nothing is claimed of the other one's blob")
+            #expect(try await store.totals().receivedBytes == 0, "nothing is claimed of the other one's blob")
         }
         #expect(!Files.exists(folder["out"]))
     }
 
     @Test("A row that now belongs to another download is not continued: its ranges and key are ignored")
     func another() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .success) { [path = path as String] in
             let failure = try await BrokenLockTests.download(

@@ -27,8 +27,7 @@ struct CollectorPartsTests {
             for _ in 0..<2 {
                 #expect(try await store.collect(dryRun: true).orphans.allSatisfy { $0.hasPrefix(parts[0]) })
             }
-            let all = try await store.collect(dryRun: true, comparesAll: true)
-            #expect(all.orphans.count == 6300)
+            #expect(try await store.collect(dryRun: true, comparesAll: true).orphans.count == 6300)
             for part in parts {
                 let orphans = try await store.collect().orphans
                 #expect(orphans.count == 2100 && orphans.allSatisfy { $0.dropLast(32) == part }, "\(part)")
@@ -51,7 +50,7 @@ struct CollectorPartsTests {
     @Test("Each collection looks at the next entries, reports them in batches, and the following one continues")
     func entries() async throws {
         try await DownloadStore.with { store, folder in
-            try TransferTests.sql(folder, Self.lost)
+            try folder.sql(Self.lost)
             var batches: [Int] = []
             let first = try await store.collect { batches.append($0.removed.count) }
             #expect(first.removed.isEmpty && first.removedCount == 4096)
@@ -66,7 +65,7 @@ struct CollectorPartsTests {
     @Test("A purge reports batches, and its sums at the end")
     func purge() async throws {
         try await DownloadStore.with { store, folder in
-            try TransferTests.sql(folder, Self.lost)
+            try folder.sql(Self.lost)
             var keys: [String] = []
             let report = try await store.purge(onBatch: { keys += $0.removed.map(\.key) }, where: { $0.id % 2 == 0 })
             #expect(report.removed.isEmpty && report.removedCount == 2500 && report.freedBytes == 25_000)
@@ -79,13 +78,13 @@ struct CollectorPartsTests {
     func fanOut() async throws {
         try await DownloadStore.with { store, folder in
             for number in 0..<600 { try await CollectorTests.put("\(number)", 10, into: store) }
-            let names = try Files.names(in: folder["store/blobs"])
+            let names = try folder.blobs()
             #expect(names.count == 600)
             let counts = Dictionary(grouping: names) { $0.prefix(3) }
             #expect(counts.count >= 2 && counts.keys.allSatisfy { $0.hasSuffix("/") })
             #expect(try await store.verify().isEmpty)
             #expect(try await store.collect(maximumSize: 0).removed.count == 600)
-            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try folder.blobs().isEmpty)
         }
     }
 }

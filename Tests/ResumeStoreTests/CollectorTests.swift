@@ -13,7 +13,7 @@ struct CollectorTests {
     ///
     /// Its last use is one second after that of the previous partial.
     static func put(_ name: String, _ size: Int, into store: DownloadStore) async throws {
-        let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
+        let transfer = try await store.begin("http://127.0.0.1/\(name)")
         try await HonestServer(sampleBytes(size * 2, seed: UInt64(size))).fill(transfer, upTo: size)
         try await transfer.close()
         let connection = try Connection.open(path: "\(store.path)/store.sqlite")
@@ -28,15 +28,14 @@ struct CollectorTests {
     func leastRecentlyUsed() async throws {
         try await DownloadStore.with { store, folder in
             for name in ["a", "b", "c", "d"] { try await Self.put(name, 100_000, into: store) }
-            try await (store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])).close()
-            let dry = try await store.collect(maximumSize: 250_000, dryRun: true)
-            #expect(dry.removed.count == 2)
+            try await (store.begin("http://127.0.0.1/a")).close()
+            #expect(try await store.collect(maximumSize: 250_000, dryRun: true).removed.count == 2)
             #expect(try await Self.names(store).count == 4)
             let report = try await store.collect(maximumSize: 250_000)
             #expect(report.removed.map(\.key) == ["http://127.0.0.1/b", "http://127.0.0.1/c"])
             #expect(report.freedBytes == 200_000)
             #expect(try await Self.names(store) == ["d", "a"])
-            #expect(try Files.names(in: folder["store/blobs"]).count == 2)
+            #expect(try folder.blobs().count == 2)
             #expect(try await store.totals().receivedBytes == 200_000)
             #expect(try await store.verify().isEmpty)
         }
@@ -46,7 +45,7 @@ struct CollectorTests {
     func expired() async throws {
         try await DownloadStore.with { store, folder in
             for name in ["old", "pinned", "new"] { try await Self.put(name, 1000, into: store) }
-            try TransferTests.sql(folder, "UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%new'")
+            try folder.sql("UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%new'")
             #expect(try await store.setPinned(true, for: "http://127.0.0.1/pinned"))
             let report = try await store.collect(maximumAge: .seconds(86_400))
             #expect(report.removed.map(\.reason.code.rawValue) == ["expired"])
@@ -65,10 +64,9 @@ struct CollectorTests {
     func inUse() async throws {
         try await DownloadStore.with { store, folder in
             for name in ["running", "idle"] { try await Self.put(name, 100_000, into: store) }
-            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/running"), headerFields: [:])
-            try TransferTests.sql(folder, "UPDATE download SET used_at = 1 WHERE key LIKE '%running'")
-            let report = try await store.collect(maximumSize: 0)
-            #expect(report.inUse == ["http://127.0.0.1/running"])
+            let transfer = try await store.begin("http://127.0.0.1/running")
+            try folder.sql("UPDATE download SET used_at = 1 WHERE key LIKE '%running'")
+            #expect(try await store.collect(maximumSize: 0).inUse == ["http://127.0.0.1/running"])
             #expect(try await Self.names(store) == ["running"])
             #expect(await transfer.partial.length == 100_000)
             let purge = try await store.purge { _ in true }
@@ -91,8 +89,7 @@ struct CollectorTests {
             try Files.write([1], to: "\(blobs)/notes.txt")
             try await Shell.run("mkdir", "\(blobs)/ffffffffffffffffffffffffffffffff")
             #expect(Set(try await store.verify().map(\.kind)) == [.blobMissing, .orphan])
-            let report = try await store.collect()
-            #expect(report.orphans == ["blobs/0123456789abcdef0123456789abcdef"])
+            #expect(try await store.collect().orphans == ["blobs/0123456789abcdef0123456789abcdef"])
             #expect(try await Self.names(store) == ["b"])
             #expect(try Files.names(in: blobs).contains("notes.txt"))
             #expect(try await store.verify().isEmpty)
@@ -103,8 +100,7 @@ struct CollectorTests {
     func many() async throws {
         try await DownloadStore.with { store, folder in
             await store.close()
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
                 INSERT INTO download (key, url, generation, created_at, used_at, boot_id, received)
@@ -118,10 +114,9 @@ struct CollectorTests {
                 let name = String(number, radix: 16)
                 try Files.write([0], to: folder["store/blobs/\(String(repeating: "0", count: 32 - name.count))\(name)"])
             }
-            let report = try await again.collect(maximumSize: 2000, maximumAge: .seconds(Int64.max))
-            #expect(report.removed.count == 800)
+            #expect(try await again.collect(maximumSize: 2000, maximumAge: .seconds(Int64.max)).removed.count == 800)
             #expect(try await again.totals() == Totals(entries: 200, receivedBytes: 2000))
-            #expect(try Files.names(in: folder["store/blobs"]).count == 200)
+            #expect(try folder.blobs().count == 200)
         }
     }
 
@@ -131,7 +126,7 @@ struct CollectorTests {
             try await Self.put("a", 100_000, into: store)
             let chunk = try #require(try await store.entry(for: "http://127.0.0.1/a")?.chunks.first)
             try await Shell.run("truncate", "-s", "40000", folder["store/\(chunk.path)"])
-            try TransferTests.sql(folder, "UPDATE store SET received = 7")
+            try folder.sql("UPDATE store SET received = 7")
             #expect(try await store.verify().map(\.kind) == [.blobShort, .totals])
             #expect(try await store.verify(repairing: true).allSatisfy(\.isRepaired))
             #expect(try await store.verify().isEmpty)
@@ -144,16 +139,7 @@ struct CollectorTests {
         .enabled(if: Shell.isRoot && Shell.has("mount"), "needs to mount a file system"))
     func fullDisk() async throws {
         try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["disk"])
-            try await Shell.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder["disk"])
-            do {
-                try await fill(folder)
-            } catch {
-                // Works even if a file is still open.
-                try await Shell.run("umount", "--lazy", folder["disk"])
-                throw error
-            }
-            try await Shell.run("umount", folder["disk"])
+            try await folder.withDisk("-t tmpfs -o size=6m tmpfs") { try await fill(folder) }
         }
     }
 
@@ -161,13 +147,13 @@ struct CollectorTests {
         let store = try await DownloadStore.open(at: folder["disk/store"])
         try await Self.put("old", 2_000_000, into: store)
         // Announced as larger than the disk: refused before a byte is written, and the idle entry is removed for it.
-        let transfer = try await store.open(try DownloadURL("http://127.0.0.1/huge"), headerFields: [:])
+        let transfer = try await store.begin("http://127.0.0.1/huge")
         await #expect(throws: StoreError(.noSpace, "")) {
             try await HonestServer(sampleBytes(7_000_000)).fill(transfer, upTo: 1)
         }
         try await transfer.close()
         try await Self.put("kept", 2_000_000, into: store)
-        let running = try await store.open(try DownloadURL("http://127.0.0.1/kept"), headerFields: [:])
+        let running = try await store.begin("http://127.0.0.1/kept")
         let before = await running.partial.length
         // Another program fills the disk to the last byte.
         _ = try await Shell.outcome("dd", ["if=/dev/zero", "of=\(folder["disk/filler"])", "bs=4096"])
@@ -179,8 +165,7 @@ struct CollectorTests {
         let checks = try await store.diagnose()
         #expect(checks.first { $0.name == "free_bytes" }?.problem == "the file system is almost full")
         let free = try store.freeSpace()
-        let report = try await store.collect(maximumSize: 0)
-        #expect(report.removed.count == 1)
+        #expect(try await store.collect(maximumSize: 0).removed.count == 1)
         // Minus what the reserve file takes up again. A closed transfer may still hold its file open for a moment.
         try await wait(for: "space is freed") { try store.freeSpace() - free >= 1_500_000 }
         #expect(try await store.verify().isEmpty)

@@ -8,20 +8,20 @@ import Testing
 /// File and folder names whose bytes differ from how Swift compares characters.
 @Suite(.timeLimit(.minutes(5)))
 struct DestinationTests {
+    @Temporary private var folder
+
     @Test("A name that begins with a combining mark stays inside its folder, also in the store's path")
     func combiningMark() async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["\u{301}deep/\u{301}store"])
-            let server = HonestServer(sampleBytes(10_000), etag: "\"v1\"")
-            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/file"), headerFields: [:])
-            try await server.fill(transfer)
-            let path = folder["\u{301}name"]
-            let destination = try Destination(path)
-            #expect(destination.path.utf8.elementsEqual(path.utf8))
-            try await transfer.deliver(to: destination)
-            #expect(try Files.bytes(path) == server.content)
-            await store.close()
-        }
+        let store = try await DownloadStore.open(at: folder["\u{301}deep/\u{301}store"])
+        let server = HonestServer(sampleBytes(10_000), etag: "\"v1\"")
+        let transfer = try await store.begin("http://127.0.0.1/file")
+        try await server.fill(transfer)
+        let path = folder["\u{301}name"]
+        let destination = try Destination(path)
+        #expect(destination.path.utf8.elementsEqual(path.utf8))
+        try await transfer.deliver(to: destination)
+        #expect(try Files.bytes(path) == server.content)
+        await store.close()
     }
 
     @Test("A path that names no file is refused", arguments: ["", "/", "/tmp/", "a/..", ".", "a\0b"])
@@ -32,38 +32,32 @@ struct DestinationTests {
     #if os(Linux)
     @Test("A link to a process's open file is refused, because it would be replaced")
     func linkToOpenFile() async throws {
-        try await TemporaryFolder.with { folder in
-            try Data().write(to: URL(fileURLWithPath: folder["out"]))
-            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder["out"]))
-            let target = "/proc/self/fd/\(file.fileDescriptor)"
-            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: target)
-            #expect(throws: StoreError(.destination, "")) { try Destination(checking: folder["link"]) }
-            try FileManager.default.createSymbolicLink(atPath: folder["other"], withDestinationPath: folder["out"])
-            _ = try Destination(checking: folder["other"])
-            try file.close()
-        }
+        try Data().write(to: URL(fileURLWithPath: folder["out"]))
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder["out"]))
+        let target = "/proc/self/fd/\(file.fileDescriptor)"
+        try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: target)
+        #expect(throws: StoreError(.destination, "")) { try Destination(checking: folder["link"]) }
+        try FileManager.default.createSymbolicLink(atPath: folder["other"], withDestinationPath: folder["out"])
+        _ = try Destination(checking: folder["other"])
+        try file.close()
     }
     #endif
 
     @Test("If the folder is missing, the error names it as the caller gave it")
     func missingFolder() async throws {
-        try await TemporaryFolder.with { folder in
-            let missing = folder["missing"]
-            let error = #expect(throws: StoreError.self) { try Destination(checking: "\(missing)/out") }
-            #expect(error?.code == .destination)
-            #expect(error?.message.contains("open failed for \(missing)") == true)
-        }
+        let missing = folder["missing"]
+        let error = #expect(throws: StoreError.self) { try Destination(checking: "\(missing)/out") }
+        #expect(error?.code == .destination)
+        #expect(error?.message.contains("open failed for \(missing)") == true)
     }
 
     @Test("A dangling link may be replaced; a name that is too long is refused with the reason")
     func names() async throws {
-        try await TemporaryFolder.with { folder in
-            try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: "nowhere")
-            _ = try Destination(checking: folder["link"])
-            let long = folder[String(repeating: "x", count: 300)]
-            let error = #expect(throws: StoreError(.destination, "")) { try Destination(checking: long) }
-            #expect(error?.message.contains("File name too long") == true)
-        }
+        try FileManager.default.createSymbolicLink(atPath: folder["link"], withDestinationPath: "nowhere")
+        _ = try Destination(checking: folder["link"])
+        let long = folder[String(repeating: "x", count: 300)]
+        let error = #expect(throws: StoreError(.destination, "")) { try Destination(checking: long) }
+        #expect(error?.message.contains("File name too long") == true)
     }
 
     /// Runs a test on a download whose bytes are all present.
@@ -71,7 +65,7 @@ struct DestinationTests {
         _ server: HonestServer, in folder: TemporaryFolder, _ body: (DownloadStore, Transfer) async throws -> Void
     ) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         try await server.fill(transfer)
         try await body(store, transfer)
         await store.close()
@@ -84,29 +78,26 @@ struct DestinationTests {
         "A delivery that must not replace anything leaves a file alone, and the download stays", arguments: folders,
         [Obstacle.file, .sameLength, .link, .folder])
     func replacesNothing(parent: String, obstacle: Obstacle) async throws {
-        try await TemporaryFolder.with { folder in
-            let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
-            // A separate folder: other tests stage files there as well.
-            let target = parent.isEmpty ? folder : try TemporaryFolder(in: parent)
-            let path = target["replaces-nothing"]
-            defer { if !parent.isEmpty { target.remove() } }
-            try await Self.withWhole(server, in: folder) { store, transfer in
-                var destination = try Destination(path)
-                destination.replaces = false
-                try obstacle.make(at: path)
-                await #expect(throws: StoreError(.destinationExists, "")) {
-                    try await transfer.deliver(to: destination)
-                }
-                #expect(throws: StoreError(.destinationExists, "")) { try destination.requireFree() }
-                #expect(try obstacle.isIntact(at: path))
-                #expect(try await store.entries().first?.state == .complete)
-                try FileManager.default.removeItem(atPath: path)
-                try destination.requireFree()
+        let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
+        // A separate folder: other tests stage files there as well.
+        let target = parent.isEmpty ? folder : try TemporaryFolder(in: parent)
+        let path = target["replaces-nothing"]
+        defer { if !parent.isEmpty { target.remove() } }
+        try await Self.withWhole(server, in: folder) { store, transfer in
+            var destination = try Destination(path)
+            destination.replaces = false
+            try obstacle.make(at: path)
+            await #expect(throws: StoreError(.destinationExists, "")) {
                 try await transfer.deliver(to: destination)
-                #expect(try Files.bytes(path) == server.content)
-                let names = try Files.names(in: target.path)
-                #expect(!names.contains { $0.hasSuffix(".resumectl") })
             }
+            #expect(throws: StoreError(.destinationExists, "")) { try destination.requireFree() }
+            #expect(try obstacle.isIntact(at: path))
+            #expect(try await store.entries().first?.state == .complete)
+            try FileManager.default.removeItem(atPath: path)
+            try destination.requireFree()
+            try await transfer.deliver(to: destination)
+            #expect(try Files.bytes(path) == server.content)
+            #expect(try !Files.names(in: target.path).contains { $0.hasSuffix(".resumectl") })
         }
     }
 
@@ -114,34 +105,30 @@ struct DestinationTests {
         "A FIFO created under the name during the download is not replaced, and the download stays",
         arguments: [false, true])
     func pipe(isBrief: Bool) async throws {
-        try await TemporaryFolder.with { folder in
-            let server = HonestServer(sampleBytes(isBrief ? 1000 : 1_500_000), etag: "\"v1\"")
-            try await Self.withWhole(server, in: folder) { store, transfer in
-                let destination = try Destination(checking: folder["out"])
-                try await Shell.run("mkfifo", folder["out"])
-                await #expect(throws: StoreError(.destination, "")) { try await transfer.deliver(to: destination) }
-                #expect(try await Shell.outcome("test", ["-p", folder["out"]]).status == 0)
-                #expect(try await store.entries().count == 1)
-                try FileManager.default.removeItem(atPath: folder["out"])
-                try await transfer.deliver(to: destination)
-                #expect(try Files.bytes(folder["out"]) == server.content)
-            }
+        let server = HonestServer(sampleBytes(isBrief ? 1000 : 1_500_000), etag: "\"v1\"")
+        try await Self.withWhole(server, in: folder) { store, transfer in
+            let destination = try Destination(checking: folder["out"])
+            try await Shell.run("mkfifo", folder["out"])
+            await #expect(throws: StoreError(.destination, "")) { try await transfer.deliver(to: destination) }
+            #expect(try await Shell.outcome("test", ["-p", folder["out"]]).status == 0)
+            #expect(try await store.entries().count == 1)
+            try FileManager.default.removeItem(atPath: folder["out"])
+            try await transfer.deliver(to: destination)
+            #expect(try Files.bytes(folder["out"]) == server.content)
         }
     }
 
     @Test("An identical file under that name counts as a delivery that a crash interrupted", arguments: folders)
     func deliveredBefore(parent: String) async throws {
-        try await TemporaryFolder.with { folder in
-            let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
-            let path = (parent.isEmpty ? folder.path : parent) + "/delivered-before-\(UUID().uuidString)"
-            defer { try? FileManager.default.removeItem(atPath: path) }
-            try await Self.withWhole(server, in: folder) { store, transfer in
-                var destination = try Destination(path)
-                destination.replaces = false
-                try Files.write(server.content, to: path)
-                try await transfer.deliver(to: destination)
-                #expect(try await store.entries().isEmpty)
-            }
+        let server = HonestServer(sampleBytes(1_500_000), etag: "\"v1\"")
+        let path = (parent.isEmpty ? folder.path : parent) + "/delivered-before-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await Self.withWhole(server, in: folder) { store, transfer in
+            var destination = try Destination(path)
+            destination.replaces = false
+            try Files.write(server.content, to: path)
+            try await transfer.deliver(to: destination)
+            #expect(try await store.entries().isEmpty)
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
 struct DiagnosticsTests {
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            try await store.leave(200_000, of: HonestServer(sampleBytes(300_000)))
             try await body(store, folder)
         }
     }
@@ -25,7 +25,7 @@ struct DiagnosticsTests {
     func problems() async throws {
         try await Self.withStore { store, folder in
             #expect(try await store.diagnose().allSatisfy { $0.problem == nil })
-            try TransferTests.sql(folder, "PRAGMA user_version = 99")
+            try folder.sql("PRAGMA user_version = 99")
             #expect(try await Self.problem("user_version", of: store)?.contains("should be") == true)
             try await Shell.run("truncate", "-s", "70M", folder["store/store.sqlite-wal"])
             #expect(try await Self.problem("log_bytes", of: store)?.contains("checkpointed") == true)
@@ -123,12 +123,11 @@ struct DiagnosticsTests {
     func damagedIndex() async throws {
         try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(300_000))
-            let transfer = try await store.open(
-                try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-a")
+            let transfer = try await store.open(try DownloadURL(TransferTests.url), headerFields: [:], key: "the-key-a")
             try await server.fill(transfer, upTo: 200_000)
             try await transfer.close()
             await store.close()
-            try TransferTests.sql(folder, "PRAGMA wal_checkpoint(TRUNCATE)")
+            try folder.sql("PRAGMA wal_checkpoint(TRUNCATE)")
             try Self.renameInIndices("the-key-a", to: "the-key-b", of: folder["store/store.sqlite"])
 
             let damaged = try await DownloadStore.open(at: folder["store"])
@@ -138,7 +137,7 @@ struct DiagnosticsTests {
             #expect(error?.message.contains("the-key-b") == true)
             #expect(try await damaged.verify().contains { $0.kind == .database })
             await damaged.close()
-            let report = try await DownloadStore.rebuild(at: folder["store"])
+            let report = try await folder.rebuild()
             #expect(report.saved == ["the-key-a"] && report.savedBytes == 200_000)
             #expect(try await DownloadStore.open(at: folder["store"]).verify().isEmpty)
         }

@@ -21,7 +21,7 @@ struct EntrySequenceTests {
 
     private static func withStore(_ body: (DownloadStore, TemporaryFolder) async throws -> Void) async throws {
         try await DownloadStore.with { store, folder in
-            try TransferTests.sql(folder, rows + "UPDATE download SET received = id * 17 % 60")
+            try folder.sql(rows + "UPDATE download SET received = id * 17 % 60")
             try await body(store, folder)
         }
     }
@@ -75,7 +75,7 @@ struct EntrySequenceTests {
         try await Self.withStore { store, folder in
             var iterator = store.entries(matching: EntryQuery(order: .creation)).makeAsyncIterator()
             #expect(try await iterator.next()?.id == 1)
-            try TransferTests.sql(folder, "DELETE FROM download WHERE id > 1000 AND id <= 1400")
+            try folder.sql("DELETE FROM download WHERE id > 1000 AND id <= 1400")
             let connection = try Connection.open(path: folder["store/store.sqlite"])
             let result = try connection.first("PRAGMA wal_checkpoint(TRUNCATE)") { row in
                 [row.integer(0), row.integer(1), row.integer(2)]
@@ -92,8 +92,7 @@ struct EntrySequenceTests {
     @Test("A URL that is not valid UTF-8, and others that another program planted, end no iteration early or never")
     func plantedURLs() async throws {
         try await Self.withStore { store, folder in
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 UPDATE download SET url = CAST(x'ff' || CAST(id AS BLOB) AS TEXT) WHERE id > 1000;
                 UPDATE download SET url = CAST(x'00ff' AS TEXT) WHERE id < 400;
@@ -112,12 +111,11 @@ struct EntrySequenceTests {
             let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
             #expect(reports.withLock { $0 } == [[1500, 1500]])
             let filled = "SELECT count(*) FROM download WHERE received = id * 17 % 60"
-            #expect(try TransferTests.integer(folder, filled) == 1500)
+            #expect(try folder.integer(filled) == 1500)
             #expect(try await store.verify().allSatisfy { $0.kind == .blobMissing || $0.kind == .notComplete })
             await store.close()
             // Interrupted before the indices were made, when half of the rows were filled.
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 CREATE INDEX event_by_key ON event (key, id);
                 DROP TABLE delivered;
@@ -131,7 +129,7 @@ struct EntrySequenceTests {
                 """)
             let again = try await DownloadStore.open(at: folder["store"])
             let total = try await again.totals().receivedBytes
-            #expect(try TransferTests.integer(folder, "SELECT sum(received) FROM download") == total && total > 0)
+            #expect(try folder.integer("SELECT sum(received) FROM download") == total && total > 0)
             await again.close()
         }
     }

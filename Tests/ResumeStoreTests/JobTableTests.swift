@@ -57,7 +57,7 @@ struct JobTableTests {
             #expect(ids.count == 80)
             #expect(Self.texts(results) == (1...80).map { "\(ids["/out/\($0)"] ?? 0) /out/\($0)" })
             #expect((1...40).allSatisfy { ids["/out/\($0 * 2)"] == Int64($0) })
-            #expect(try TransferTests.integer(folder, "SELECT count(DISTINCT list) FROM queued") == 1)
+            #expect(try folder.integer("SELECT count(DISTINCT list) FROM queued") == 1)
         }
     }
 

@@ -11,6 +11,7 @@ import Testing
 /// The parent opens the store again and continues.
 @Suite(.timeLimit(.minutes(20)))
 struct KillPointTests {
+    @Temporary private var folder
     static let url = "http://127.0.0.1/file.bin"
     static let old = HonestServer(sampleBytes(2_000_000), etag: "\"v1\"")
     static let new = HonestServer(sampleBytes(2_500_000, seed: 9), etag: "\"v2\"")
@@ -21,7 +22,7 @@ struct KillPointTests {
         replaces: Bool = true
     ) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
-        let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
+        let transfer = try await store.begin(url)
         if point == nil || point == .startedOver {
             try await old.fill(transfer, upTo: 1_500_000)
         }
@@ -37,9 +38,7 @@ struct KillPointTests {
     }
 
     /// Whatever is left can be opened, is consistent, and leads to the right file.
-    static func recover(
-        _ folder: TemporaryFolder, of server: HonestServer = new, replaces: Bool = true
-    ) async throws {
+    static func recover(_ folder: TemporaryFolder, of server: HonestServer = new, replaces: Bool = true) async throws {
         let store = try await DownloadStore.open(at: folder["store"])
         let damage = try await store.verify().filter { $0.kind != .orphan }
         #expect(damage.isEmpty, "\(damage)")
@@ -47,7 +46,7 @@ struct KillPointTests {
         let isRenamed = Files.exists(folder["out"])
         if isRenamed { #expect(try Files.bytes(folder["out"]) == server.content) }
         if !isDelivered {
-            let transfer = try await store.open(try DownloadURL(url), headerFields: [:])
+            let transfer = try await store.begin(url)
             let wasComplete = await transfer.isComplete
             #expect(try await server.fill(transfer))
             try await transfer.deliver(to: destination(in: folder.path, replaces: replaces))
@@ -55,7 +54,7 @@ struct KillPointTests {
         }
         #expect(try Files.bytes(folder["out"]) == server.content)
         _ = try await store.collect(maximumSize: 0)
-        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        #expect(try folder.blobs().isEmpty)
         #expect(try Files.names(in: folder.path) == ["out", "store"], "nothing temporary is left beside the file")
         #expect(try await store.verify().isEmpty)
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
@@ -74,8 +73,6 @@ struct KillPointTests {
         // A single download passes most points only once.
         let repeated: [KillPoint] = [.bytesWritten, .checkpointCommitted]
         guard occurrence == 1 || repeated.contains(point) else { return }
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, point = point as KillPoint, occurrence = occurrence as Int] in
@@ -92,22 +89,17 @@ struct KillPointTests {
 
     @Test("SIGKILL at each step of a delivery that must not replace anything", arguments: delivery, [false, true])
     func killedBesideOthers(at point: KillPoint, isBrief: Bool) async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, point = point as KillPoint, isBrief = isBrief as Bool] in
             let server = isBrief ? KillPointTests.brief : KillPointTests.new
-            try await KillPointTests.download(
-                in: path, dyingAt: point, occurrence: 1, of: server, replaces: false)
+            try await KillPointTests.download(in: path, dyingAt: point, occurrence: 1, of: server, replaces: false)
         }
         try await Self.recover(folder, of: isBrief ? Self.brief : Self.new, replaces: false)
     }
 
     @Test("SIGKILL at each step of the delivery of a small download keeps what was recorded of it", arguments: delivery)
     func killedAfterRecording(at point: KillPoint) async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, point = point as KillPoint] in
             let store = try await DownloadStore.open(at: "\(path)/store")
@@ -138,14 +130,10 @@ struct KillPointTests {
 
     @Test("SIGKILL between the collector's row and its file leaves an orphan, which the next collection removes")
     func killedInEviction() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.open(try DownloadURL(KillPointTests.url), headerFields: [:])
-            try await KillPointTests.old.fill(transfer, upTo: 1_000_000)
-            try await transfer.close()
+            try await store.leave(1_000_000, of: KillPointTests.old, url: KillPointTests.url)
             KillPoint.arm(.evictionCommitted)
             _ = try await store.collect(maximumSize: 0)
         }
@@ -160,8 +148,6 @@ struct KillPointTests {
 
     @Test("The workflow that is not killed gives the result expected of the killed ones")
     func unkilled() async throws {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
         try await Self.download(in: folder.path, dyingAt: nil, occurrence: 1)
         try await Self.recover(folder)
     }

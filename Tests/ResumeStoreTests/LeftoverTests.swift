@@ -20,9 +20,7 @@ struct LeftoverTests {
         let store = try await DownloadStore.open(at: "\(path)/store")
         let destination = try Destination(checking: "\(path)/first/out")
         // A body received in one piece has no second link.
-        let before = try await store.open(try DownloadURL(url), headerFields: [:])
-        try await server(length).fill(before, upTo: 50_000)
-        try await before.close()
+        try await store.leave(50_000, of: server(length), url: url)
         let transfer = try await store.open(
             try DownloadURL(url), headerFields: [:], destination: destination.path, waits: false)
         let plan = await transfer.plan()
@@ -51,9 +49,9 @@ struct LeftoverTests {
     func elsewhere(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
-        let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+        let transfer = try await store.begin(Self.url)
         try await Self.server(length).fill(transfer)
-        try await transfer.deliver(to: Destination(checking: folder["second/out"]))
+        try await transfer.deliver(to: folder["second/out"])
         #expect(try Files.names(in: folder["first"]).isEmpty)
         #expect(try Files.bytes(folder["second/out"]) == Self.server(length).content)
     }
@@ -62,7 +60,7 @@ struct LeftoverTests {
     func begunAnew(length: Int) async throws {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
-        let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+        let transfer = try await store.begin(Self.url)
         try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
         #expect(try Files.names(in: folder["first"]).isEmpty)
         try await transfer.close()
@@ -99,7 +97,7 @@ struct LeftoverTests {
         let path = folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try await DownloadStore.open(at: "\(path)/store")
-            let transfer = try await store.open(try DownloadURL(LeftoverTests.url), headerFields: [:])
+            let transfer = try await store.begin(LeftoverTests.url)
             KillPoint.arm(.bytesWritten)
             try await LeftoverTests.server(1_000_000).fill(transfer)
         }
@@ -107,8 +105,7 @@ struct LeftoverTests {
         #expect(try await store.entries().count == 1)
         _ = try await store.collect()
         #expect(try await store.entries().isEmpty)
-        let blobs = try Files.names(in: folder["store/blobs"])
-        #expect(blobs.isEmpty)
+        #expect(try folder.blobs().isEmpty)
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
     }
 }

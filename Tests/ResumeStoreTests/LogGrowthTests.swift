@@ -21,7 +21,7 @@ struct LogGrowthTests {
                             let url = try DownloadURL("http://127.0.0.1/\(worker)/\(number)")
                             let transfer = try await store.open(url, headerFields: [:])
                             try await server.fill(transfer)
-                            try await transfer.deliver(to: Destination(checking: folder["\(worker)-\(number)"]))
+                            try await transfer.deliver(to: folder["\(worker)-\(number)"])
                             let log = try FileManager.default.attributesOfItem(atPath: folder["store/store.sqlite-wal"])
                             longest = max(longest, (log[.size] as? Int64) ?? 0)
                         }

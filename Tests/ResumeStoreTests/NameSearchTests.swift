@@ -22,7 +22,7 @@ struct NameSearchTests {
     ) async throws {
         try await TemporaryFolder.with { folder in
             await (try DownloadStore.open(at: folder["store"])).close()
-            try TransferTests.sql(folder, rows)
+            try folder.sql(rows)
             let names = try Connection.open(path: folder["store/store.sqlite"])
                 .rows("SELECT key FROM download ORDER BY key") { $0.text(0) ?? "" }
             try await body(folder["store"], names)

@@ -21,8 +21,7 @@ struct NumberTests {
         try await DownloadStore.with { store, folder in
             let first = try await store.jobTable(named: "first", isShared: false)
             _ = try await first.record([Self.request("a")], removing: [])
-            try TransferTests.sql(
-                folder, "UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)'")
+            try folder.sql("UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)'")
             let second = try await store.jobTable(named: "second", isShared: false)
             for queue in [first, second] { _ = try await queue.record([Self.request("b")], removing: []) }
             #expect(try await first.queued().map(\.key).sorted() == ["a", "b"])
@@ -35,8 +34,7 @@ struct NumberTests {
         try await DownloadStore.with { store, folder in
             let first = try await store.jobTable(named: "first", isShared: false)
             _ = try await first.record([Self.request("a")], removing: [])
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 table == "queue"
                     ? "INSERT INTO queue (id, name) VALUES (\(Int64.max), 'planted')"
                     : """
@@ -46,20 +44,19 @@ struct NumberTests {
             let second = try await store.jobTable(named: "second", isShared: false)
             _ = try await second.record([Self.request("b")], removing: [])
             #expect(try await first.queued().map(\.key) == ["a"])
-            #expect(try TransferTests.integer(folder, "SELECT max(id) FROM \(table)") < 10)
+            #expect(try folder.integer("SELECT max(id) FROM \(table)") < 10)
         }
     }
 
     @Test("A rebuild renumbers rows if no numbers are left", arguments: ["download", "queue", "queued"])
     func rebuild(table: String) async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
+            try await store.leave(200_000, of: HonestServer(sampleBytes(300_000)))
             let queue = try await store.jobTable(named: "queue", isShared: false)
             _ = try await queue.record([Self.request("a")], removing: [])
             queue.close()
             await store.close()
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 PRAGMA foreign_keys = OFF;
                 UPDATE download SET id = \(Int64.max);
@@ -67,13 +64,12 @@ struct NumberTests {
                 UPDATE block SET download = \(Int64.max);
                 UPDATE sqlite_sequence SET seq = \(Int64.max) WHERE name = '\(table)';
                 """)
-            let report = try await DownloadStore.rebuild(at: folder["store"])
+            let report = try await folder.rebuild()
             #expect(!report.wasWhole && report.savedBytes == 200_000)
-            #expect(try TransferTests.integer(folder, "SELECT max(seq) FROM sqlite_sequence") < 10)
+            #expect(try folder.integer("SELECT max(seq) FROM sqlite_sequence") < 10)
             let again = try await DownloadStore.open(at: folder["store"])
             #expect(try await again.entries().map(\.receivedBytes) == [200_000])
-            let same = try await again.jobTable(named: "queue", isShared: false)
-            #expect(try await same.queued().map(\.key) == ["a"])
+            #expect(try await again.jobTable(named: "queue", isShared: false).queued().map(\.key) == ["a"])
             await again.close()
         }
     }
@@ -98,8 +94,8 @@ struct NumberTests {
         try await DownloadStore.with { store, folder in
             for name in ["a", "b"] { try await CollectorTests.put(name, 100_000, into: store) }
             await store.close()
-            try TransferTests.sql(folder, "\(change); UPDATE store SET received = 1 << 50")
-            if remover == .rebuild { #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole) }
+            try folder.sql("\(change); UPDATE store SET received = 1 << 50")
+            if remover == .rebuild { #expect(try await !folder.rebuild().wasWhole) }
             let again = try await DownloadStore.open(at: folder["store"])
             switch remover {
             case .verify: #expect(try await again.verify(repairing: true).contains { $0.kind == .rows })
@@ -125,16 +121,14 @@ struct NumberTests {
                     .refused, key: "key", reason: Reason(code: .init(rawValue: "test"), text: "\(index)"))
             }
             for index in 0..<10 { try await record(index) }
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 INSERT INTO event (id, key, at, kind, reason) VALUES (\(number), 'key', 0, 'refused', 'test: planted');
                 INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.min), 'key', 0, 'refused', 'test: low');
                 """)
             for index in 10..<1200 { try await record(index) }
-            let texts = try await store.events(for: "key").map(\.reason.text)
-            #expect(texts == (200..<1200).map { "\($0)" })
-            #expect(try TransferTests.integer(folder, "SELECT max(id) FROM event") < 2000)
+            #expect(try await store.events(for: "key").map(\.reason.text) == (200..<1200).map { "\($0)" })
+            #expect(try folder.integer("SELECT max(id) FROM event") < 2000)
         }
     }
 
@@ -143,8 +137,7 @@ struct NumberTests {
         try await DownloadStore.with { store, folder in
             let reason = Reason(code: .init(rawValue: "test"), text: "x")
             for key in ["a", "b"] { try await store.record(.refused, key: key, reason: reason) }
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 "INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.max), 'p', 0, 'refused', 'test: x')")
             for key in ["c", "d"] { try await store.record(.refused, key: key, reason: reason) }
             #expect(try await store.events().map(\.key) == ["a", "b", "p", "c", "d"])

@@ -10,25 +10,25 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
+    @Temporary private var folder
+
     @Test("A store is private whatever the umask, and inspection does not create one")
     func permissions() async throws {
-        try await TemporaryFolder.with { folder in
-            await #expect(throws: StoreError(.noStore, "")) {
-                _ = try await DownloadStore.open(at: folder["store"], creating: false)
-            }
-            #expect(!Files.exists(folder["store"]))
-            let store = try await DownloadStore.open(at: folder["parents/made/store"])
-            let transfer = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
-            try await HonestServer(sampleBytes(100)).fill(transfer, upTo: 50)
-            let path = folder["parents/made/store"]
-            #expect(try Files.mode(path) == 0o700)
-            #expect(try Files.mode("\(path)/blobs") == 0o700)
-            for name in try Files.names(in: path) where name != "blobs" {
-                #expect(try Files.mode("\(path)/\(name)") == 0o600, "\(name)")
-            }
-            for name in try Files.names(in: "\(path)/blobs") {
-                #expect(try Files.mode("\(path)/blobs/\(name)") == 0o600)
-            }
+        await #expect(throws: StoreError(.noStore, "")) {
+            _ = try await DownloadStore.open(at: folder["store"], creating: false)
+        }
+        #expect(!Files.exists(folder["store"]))
+        let store = try await DownloadStore.open(at: folder["parents/made/store"])
+        let transfer = try await store.begin("http://127.0.0.1/a")
+        try await HonestServer(sampleBytes(100)).fill(transfer, upTo: 50)
+        let path = folder["parents/made/store"]
+        #expect(try Files.mode(path) == 0o700)
+        #expect(try Files.mode("\(path)/blobs") == 0o700)
+        for name in try Files.names(in: path) where name != "blobs" {
+            #expect(try Files.mode("\(path)/\(name)") == 0o600, "\(name)")
+        }
+        for name in try Files.names(in: "\(path)/blobs") {
+            #expect(try Files.mode("\(path)/blobs/\(name)") == 0o600)
         }
     }
 
@@ -49,22 +49,20 @@ struct OpeningTests {
 
     @Test("A lost hash key is replaced once; stored data then needs the server's confirmation")
     func lostIdentityKey() async throws {
-        try await TemporaryFolder.with { folder in
-            let server = HonestServer(sampleBytes(300_000), etag: "\"v1\"")
-            let first = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(300_000, of: server, in: first)
-            await first.close()
-            try TransferTests.sql(folder, "UPDATE store SET identity_key = x'00';")
-            let second = try await DownloadStore.open(at: folder["store"])
-            let held = try await TransferTests.begin(second)
-            #expect(await !held.isComplete)
-            try await held.close()
-            let key = second.identityKey
-            await second.close()
-            let third = try await DownloadStore.open(at: folder["store"])
-            #expect(key.bytes.count == 32 && third.identityKey.bytes == key.bytes)
-            await third.close()
-        }
+        let server = HonestServer(sampleBytes(300_000), etag: "\"v1\"")
+        let first = try await DownloadStore.open(at: folder["store"])
+        try await first.leave(300_000, of: server)
+        await first.close()
+        try folder.sql("UPDATE store SET identity_key = x'00';")
+        let second = try await DownloadStore.open(at: folder["store"])
+        let held = try await second.begin()
+        #expect(await !held.isComplete)
+        try await held.close()
+        let key = second.identityKey
+        await second.close()
+        let third = try await DownloadStore.open(at: folder["store"])
+        #expect(key.bytes.count == 32 && third.identityKey.bytes == key.bytes)
+        await third.close()
     }
 
     @Test("The recorded digest is that of the schema that the migrations create")
@@ -76,51 +74,48 @@ struct OpeningTests {
 
     @Test("A database of the first release is migrated, and its partial continued")
     func firstRelease() async throws {
-        try await TemporaryFolder.with { folder in
-            let server = HonestServer(sampleBytes(300_000))
-            let old = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(200_000, of: server, in: old)
-            await old.close()
-            // As the first migration alone left it.
-            try TransferTests.sql(
-                folder,
-                """
-                CREATE INDEX event_by_key ON event (key, id);
-                DROP INDEX download_by_url;
-                DROP INDEX download_by_destination;
-                DROP INDEX download_by_received; DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
-                ALTER TABLE download DROP COLUMN received;
-                DROP TABLE delivered;
-                DROP TABLE queued;
-                DROP TABLE queue;
-                DROP TABLE block;
-                ALTER TABLE chunk DROP COLUMN generation;
-                ALTER TABLE download DROP COLUMN selection;
-                ALTER TABLE download DROP COLUMN content_coding;
-                ALTER TABLE download DROP COLUMN gone_at;
-                ALTER TABLE download DROP COLUMN suggested_filename;
-                ALTER TABLE download DROP COLUMN requester;
-                ALTER TABLE download DROP COLUMN vary;
-                ALTER TABLE download DROP COLUMN varied;
-                ALTER TABLE download DROP COLUMN variant;
-                ALTER TABLE download DROP COLUMN refused_digest;
-                ALTER TABLE download DROP COLUMN grows;
-                ALTER TABLE download DROP COLUMN adopted;
-                ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;
-                ALTER TABLE download DROP COLUMN seen;
-                ALTER TABLE download DROP COLUMN closed;
-                ALTER TABLE store DROP COLUMN identity_key;
-                PRAGMA user_version = 1;
-                """)
-            let store = try await DownloadStore.open(at: folder["store"])
-            let again = try await TransferTests.begin(store)
-            #expect(await again.partial.length == 200_000)
-            #expect(await again.plan().fields[.ifRange] == server.etag)
-            try await again.close()
-            await store.close()
-            let version = try Connection.open(path: folder["store/store.sqlite"]).integer("PRAGMA user_version")
-            #expect(version == Migration.all.last?.version)
-        }
+        let server = HonestServer(sampleBytes(300_000))
+        let old = try await DownloadStore.open(at: folder["store"])
+        try await old.leave(200_000, of: server)
+        await old.close()
+        // As the first migration alone left it.
+        try folder.sql(
+            """
+            CREATE INDEX event_by_key ON event (key, id);
+            DROP INDEX download_by_url;
+            DROP INDEX download_by_destination;
+            DROP INDEX download_by_received; DROP INDEX download_by_size; ALTER TABLE download DROP COLUMN size;
+            ALTER TABLE download DROP COLUMN received;
+            DROP TABLE delivered;
+            DROP TABLE queued;
+            DROP TABLE queue;
+            DROP TABLE block;
+            ALTER TABLE chunk DROP COLUMN generation;
+            ALTER TABLE download DROP COLUMN selection;
+            ALTER TABLE download DROP COLUMN content_coding;
+            ALTER TABLE download DROP COLUMN gone_at;
+            ALTER TABLE download DROP COLUMN suggested_filename;
+            ALTER TABLE download DROP COLUMN requester;
+            ALTER TABLE download DROP COLUMN vary;
+            ALTER TABLE download DROP COLUMN varied;
+            ALTER TABLE download DROP COLUMN variant;
+            ALTER TABLE download DROP COLUMN refused_digest;
+            ALTER TABLE download DROP COLUMN grows;
+            ALTER TABLE download DROP COLUMN adopted;
+            ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;
+            ALTER TABLE download DROP COLUMN seen;
+            ALTER TABLE download DROP COLUMN closed;
+            ALTER TABLE store DROP COLUMN identity_key;
+            PRAGMA user_version = 1;
+            """)
+        let store = try await DownloadStore.open(at: folder["store"])
+        let again = try await store.begin()
+        #expect(await again.partial.length == 200_000)
+        #expect(await again.plan().fields[.ifRange] == server.etag)
+        try await again.close()
+        await store.close()
+        let version = try Connection.open(path: folder["store/store.sqlite"]).integer("PRAGMA user_version")
+        #expect(version == Migration.all.last?.version)
     }
 
     /// Replaces a new store's database with one that earlier migrations made.
@@ -138,31 +133,27 @@ struct OpeningTests {
 
     @Test("A database of every earlier version is migrated", arguments: Migration.all.map(\.version))
     func earlier(version: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            try await Self.makeStore(in: folder, at: version, "")
-            let store = try await DownloadStore.open(at: folder["store"])
-            try await CollectorTests.put("a", 1000, into: store)
-            #expect(try await store.diagnose().allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
-            await store.close()
-            #expect(try TransferTests.integer(folder, "PRAGMA user_version") == Migration.all.last?.version)
-        }
+        try await Self.makeStore(in: folder, at: version, "")
+        let store = try await DownloadStore.open(at: folder["store"])
+        try await CollectorTests.put("a", 1000, into: store)
+        #expect(try await store.diagnose().allSatisfy { $0.problem == nil || $0.name == "free_bytes" })
+        await store.close()
+        #expect(try folder.integer("PRAGMA user_version") == Migration.all.last?.version)
     }
 
     @Test(
         "A current schema under another version is not migrated, and a rebuild finds it", arguments: [5, 19] as [Int64])
     func wrongVersion(_ version: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"])
-            try await CollectorTests.put("a", 1000, into: store)
-            await store.close()
-            try TransferTests.sql(folder, "\(Self.queuedRows) PRAGMA user_version = \(version)")
-            await #expect(throws: StoreError.self) { try await DownloadStore.open(at: folder["store"]) }
-            #expect(try TransferTests.integer(folder, "SELECT count(*) FROM queued WHERE list = 0") == 2)
-            #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
-            let rebuilt = try await DownloadStore.open(at: folder["store"])
-            #expect(try await rebuilt.entries().count == 1)
-            await rebuilt.close()
-        }
+        let store = try await DownloadStore.open(at: folder["store"])
+        try await CollectorTests.put("a", 1000, into: store)
+        await store.close()
+        try folder.sql("\(Self.queuedRows) PRAGMA user_version = \(version)")
+        await #expect(throws: StoreError.self) { try await DownloadStore.open(at: folder["store"]) }
+        #expect(try folder.integer("SELECT count(*) FROM queued WHERE list = 0") == 2)
+        #expect(try await !folder.rebuild().wasWhole)
+        let rebuilt = try await DownloadStore.open(at: folder["store"])
+        #expect(try await rebuilt.entries().count == 1)
+        await rebuilt.close()
     }
 
     private static let queuedRows = """
@@ -186,53 +177,47 @@ struct OpeningTests {
         "A queue of an earlier release is migrated with all its requests, and row numbers are not reused",
         arguments: [4, 5] as [Int64])
     func queued(version: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            try await Self.makeStore(in: folder, at: version, Self.queuedRows + Self.plantedRows)
-            let store = try await DownloadStore.open(at: folder["store"])
-            let queue = try await store.jobTable(named: "queue", isShared: false)
-            let expected = [
-                Job(
-                    id: 5, key: "http://127.0.0.1/a", url: "http://127.0.0.1/a", destination: "/a", state: .paused,
-                    priority: 1, isExclusive: false, position: 7, terms: "{}"),
-                Job(
-                    id: 6, key: "http://127.0.0.1/b", url: "http://127.0.0.1/b", destination: "/b", state: .running,
-                    priority: 0, isExclusive: true, position: -7, terms: nil),
-            ]
-            #expect(try await queue.queued() == expected)
-            var added = expected[0]
-            (added.id, added.destination, added.state) = (0, "/d", .failed)
-            added.failure = Reason(code: .init(rawValue: "status-404"), text: "not: there")
-            #expect(try await queue.record([added], removing: []) == [10])
-            added.id = 10
-            #expect(try await queue.queued().contains(added))
-            queue.close()
-            await store.close()
-        }
+        try await Self.makeStore(in: folder, at: version, Self.queuedRows + Self.plantedRows)
+        let store = try await DownloadStore.open(at: folder["store"])
+        let queue = try await store.jobTable(named: "queue", isShared: false)
+        let expected = [
+            Job(
+                id: 5, key: "http://127.0.0.1/a", url: "http://127.0.0.1/a", destination: "/a", state: .paused,
+                priority: 1, isExclusive: false, position: 7, terms: "{}"),
+            Job(
+                id: 6, key: "http://127.0.0.1/b", url: "http://127.0.0.1/b", destination: "/b", state: .running,
+                priority: 0, isExclusive: true, position: -7, terms: nil),
+        ]
+        #expect(try await queue.queued() == expected)
+        var added = expected[0]
+        (added.id, added.destination, added.state) = (0, "/d", .failed)
+        added.failure = Reason(code: .init(rawValue: "status-404"), text: "not: there")
+        #expect(try await queue.record([added], removing: []) == [10])
+        added.id = 10
+        #expect(try await queue.queued().contains(added))
+        queue.close()
+        await store.close()
     }
 
     @Test("A damaged database of an earlier release keeps its queue in a rebuild", arguments: [4, 5] as [Int64])
     func queuedAndDamaged(version: Int64) async throws {
-        try await TemporaryFolder.with { folder in
-            try await Self.makeStore(in: folder, at: version, Self.queuedRows + "DROP TABLE event;")
-            #expect(try await !DownloadStore.rebuild(at: folder["store"]).wasWhole)
-            let store = try await DownloadStore.open(at: folder["store"])
-            let queue = try await store.jobTable(named: "queue", isShared: false)
-            #expect(try await queue.queued().map(\.destination) == ["/a", "/b"])
-            queue.close()
-            await store.close()
-        }
+        try await Self.makeStore(in: folder, at: version, Self.queuedRows + "DROP TABLE event;")
+        #expect(try await !folder.rebuild().wasWhole)
+        let store = try await DownloadStore.open(at: folder["store"])
+        let queue = try await store.jobTable(named: "queue", isShared: false)
+        #expect(try await queue.queued().map(\.destination) == ["/a", "/b"])
+        queue.close()
+        await store.close()
     }
 
     @Test("A database of a newer release is refused and left as it is")
     func newer() async throws {
-        try await TemporaryFolder.with { folder in
-            await (try DownloadStore.open(at: folder["store"])).close()
-            try TransferTests.sql(folder, "PRAGMA user_version = 99; CREATE TABLE future (x)")
-            await #expect(throws: StoreError(.newerStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
-            let connection = try Connection.open(path: folder["store/store.sqlite"])
-            #expect(try connection.integer("SELECT count(*) FROM future") == 0)
-            #expect(try connection.integer("PRAGMA user_version") == 99)
-        }
+        await (try DownloadStore.open(at: folder["store"])).close()
+        try folder.sql("PRAGMA user_version = 99; CREATE TABLE future (x)")
+        await #expect(throws: StoreError(.newerStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+        let connection = try Connection.open(path: folder["store/store.sqlite"])
+        #expect(try connection.integer("SELECT count(*) FROM future") == 0)
+        #expect(try connection.integer("PRAGMA user_version") == 99)
     }
 
     @Test(
@@ -242,55 +227,47 @@ struct OpeningTests {
             "CREATE VIEW v AS SELECT * FROM event",
         ])
     func planted(sql: String) async throws {
-        try await TemporaryFolder.with { folder in
-            await (try DownloadStore.open(at: folder["store"])).close()
-            // The store's own connections cannot: views and triggers are disabled on them.
-            try await Shell.run("sqlite3", folder["store/store.sqlite"], sql)
-            await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
-        }
+        await (try DownloadStore.open(at: folder["store"])).close()
+        // The store's own connections cannot: views and triggers are disabled on them.
+        try await Shell.run("sqlite3", folder["store/store.sqlite"], sql)
+        await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
     }
 
     @Test("A symbolic link above the store's folder is followed, one in its place is not")
     func links() async throws {
-        try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["real"])
-            try await Shell.run("ln", "-s", folder["real"], folder["link"])
-            let store = try await DownloadStore.open(at: folder["link/store"])
-            try await TransferTests.leave(200_000, of: HonestServer(sampleBytes(300_000)), in: store)
-            await store.close()
-            let same = try await DownloadStore.open(at: folder["real/store"])
-            #expect(try await same.entries().map(\.receivedBytes) == [200_000])
-            await same.close()
-            try await Shell.run("ln", "-s", folder["real/store"], folder["other"])
-            await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["other"]) }
-        }
+        try await Shell.run("mkdir", folder["real"])
+        try await Shell.run("ln", "-s", folder["real"], folder["link"])
+        let store = try await DownloadStore.open(at: folder["link/store"])
+        try await store.leave(200_000, of: HonestServer(sampleBytes(300_000)))
+        await store.close()
+        let same = try await DownloadStore.open(at: folder["real/store"])
+        #expect(try await same.entries().map(\.receivedBytes) == [200_000])
+        await same.close()
+        try await Shell.run("ln", "-s", folder["real/store"], folder["other"])
+        await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["other"]) }
     }
 
     @Test("Another program's database is refused and left as it is")
     func foreign() async throws {
-        try await TemporaryFolder.with { folder in
-            try await Shell.run("mkdir", folder["store"])
-            try await Shell.run(
-                "sqlite3", folder["store/store.sqlite"], "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
-            await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
-            #expect(try await Shell.run("sqlite3", folder["store/store.sqlite"], "SELECT x FROM theirs") == "1\n")
-        }
+        try await Shell.run("mkdir", folder["store"])
+        try await Shell.run(
+            "sqlite3", folder["store/store.sqlite"], "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+        await #expect(throws: StoreError(.notAStore, "")) { _ = try await DownloadStore.open(at: folder["store"]) }
+        #expect(try await Shell.run("sqlite3", folder["store/store.sqlite"], "SELECT x FROM theirs") == "1\n")
     }
 
     @Test("A damaged database is reported with advice, never erased")
     func damaged() async throws {
-        try await TemporaryFolder.with { folder in
-            let path = folder["store/store.sqlite"]
-            await (try DownloadStore.open(at: folder["store"])).close()
-            let junk = sampleBytes(20_000)
-            try Files.write(junk, to: path)
-            try? FileManager.default.removeItem(atPath: path + "-wal")
-            let error = await #expect(throws: StoreError(.damaged, "")) {
-                _ = try await DownloadStore.open(at: folder["store"])
-            }
-            #expect(error?.advice.isEmpty == false)
-            #expect(try Files.bytes(path) == junk)
+        let path = folder["store/store.sqlite"]
+        await (try DownloadStore.open(at: folder["store"])).close()
+        let junk = sampleBytes(20_000)
+        try Files.write(junk, to: path)
+        try? FileManager.default.removeItem(atPath: path + "-wal")
+        let error = await #expect(throws: StoreError(.damaged, "")) {
+            _ = try await DownloadStore.open(at: folder["store"])
         }
+        #expect(error?.advice.isEmpty == false)
+        #expect(try Files.bytes(path) == junk)
     }
 
     @Test(
@@ -318,21 +295,18 @@ struct OpeningTests {
     func badRow() async throws {
         try await DownloadStore.with { store, folder in
             for name in ["a", "b"] {
-                let transfer = try await store.open(try DownloadURL("http://127.0.0.1/\(name)"), headerFields: [:])
-                try await HonestServer(sampleBytes(100_000)).fill(transfer, upTo: 50_000)
-                try await transfer.close()
+                try await store.leave(50_000, of: HonestServer(sampleBytes(100_000)), url: "http://127.0.0.1/\(name)")
             }
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 UPDATE chunk SET received = 9223372036854775807, durable = 0, path = '../../etc/passwd'
                 WHERE download = (SELECT id FROM download WHERE key LIKE '%/a')
                 """)
             #expect(try await store.entries().count == 2)
-            let bad = try await store.open(try DownloadURL("http://127.0.0.1/a"), headerFields: [:])
+            let bad = try await store.begin("http://127.0.0.1/a")
             #expect(await bad.partial.length == 0)
             try await bad.close()
-            let good = try await store.open(try DownloadURL("http://127.0.0.1/b"), headerFields: [:])
+            let good = try await store.begin("http://127.0.0.1/b")
             #expect(await good.partial.length == 50_000)
         }
     }

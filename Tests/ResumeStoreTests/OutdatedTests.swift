@@ -17,15 +17,11 @@ struct OutdatedTests {
         _ count: Int, _ body: (DownloadStore, TemporaryFolder, Transfer) async throws -> Void
     ) async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             try await server.fill(transfer, upTo: count)
             try await body(store, folder, transfer)
             try? await transfer.close()
         }
-    }
-
-    private static func blob(_ folder: TemporaryFolder) throws -> String {
-        folder["store/blobs/\(try #require(try Files.names(in: folder["store/blobs"]).first))"]
     }
 
     @Test("A response to a plan from before a rewind is refused: it would leave a gap")
@@ -36,9 +32,7 @@ struct OutdatedTests {
             let (head, _) = Self.server.answer(plan.fields)
             await #expect(throws: StoreError(.misuse, "")) { try await transfer.receive(head, to: plan) }
             #expect(await transfer.partial.length == 50_000)
-            try await Self.server.fill(transfer)
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            #expect(try Files.bytes(folder["out"]) == Self.server.content)
+            #expect(try await Self.server.deliver(transfer, to: folder["out"]))
         }
     }
 
@@ -62,7 +56,7 @@ struct OutdatedTests {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try await transfer.rewind(to: 0, reason: Self.reason)
             #expect(await transfer.plan() == .whole(reason: nil))
-            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try folder.blobs().isEmpty)
             let last = try #require(try await store.events(for: TransferTests.url).last)
             #expect(last.kind == .restarted && last.bytes == 200_000 && last.reason.code == Self.reason.code)
         }
@@ -75,9 +69,9 @@ struct OutdatedTests {
             await #expect(throws: StoreError(.misuse, "")) {
                 try await transfer.rewind(to: 50_000, reason: Self.reason)
             }
-            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try folder.blobs().isEmpty)
             let again = try await DownloadStore.open(at: folder["store"])
-            let next = try await again.open(try DownloadURL("http://127.0.0.1/other"), headerFields: [:])
+            let next = try await again.begin("http://127.0.0.1/other")
             try await next.close()
             #expect(try await again.verify().map(\.kind) == [.blobMissing])
             await again.close()
@@ -108,7 +102,7 @@ struct OutdatedTests {
         arguments: Change.allCases.filter { $0 != .start })
     func superseded(change: Change) async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
-            try TransferTests.sql(folder, "UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
+            try folder.sql("UPDATE download SET generation = 1; UPDATE chunk SET generation = 1")
             await #expect(throws: StoreError(.superseded, "")) { try await change.make(in: transfer) }
             let entry = try #require(try await store.entry(for: TransferTests.url))
             #expect(entry.receivedBytes == 200_000 && entry.representation?.entityTag?.rawValue == "\"v1\"")
@@ -125,7 +119,7 @@ struct OutdatedTests {
             #expect(try transfer.readNow(0..<10, in: view.epoch) == nil)
             #expect(transfer.heldBytes(in: view.epoch) == nil)
             #expect(try await transfer.read(0..<10) == Array(Self.server.content[..<10]))
-            let empty = try await store.open(try DownloadURL("http://127.0.0.1/empty"), headerFields: [:])
+            let empty = try await store.begin("http://127.0.0.1/empty")
             await #expect(throws: StoreError(.notHeld, "")) { try await empty.read(5..<5) }
             try await empty.heldBytes.forEachBuffer(in: 0..<10) { _ in Issue.record("nothing is held") }
             try await empty.close()
@@ -134,37 +128,35 @@ struct OutdatedTests {
 
     @Test("Bytes of an earlier session are checked against their checksums on the first read only")
     func readsOnce() async throws {
-        try await TemporaryFolder.with { folder in
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(10_000_000))
-            let store = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(9_000_000, of: server, in: store)
-            let transfer = try await TransferTests.begin(store)
+            try await store.leave(9_000_000, of: server)
+            let transfer = try await store.begin()
             for _ in 0..<2 { #expect(try await transfer.read(100..<200) == Array(server.content[100..<200])) }
-            let blob = try FileHandle(forUpdating: URL(fileURLWithPath: try Self.blob(folder)))
+            let blob = try FileHandle(forUpdating: URL(fileURLWithPath: try folder.blob()))
             try blob.write(contentsOf: [server.content[0] ^ 1])
             try blob.close()
             #expect(try await transfer.read(100..<200) == Array(server.content[100..<200]), "compared before")
             try await transfer.close()
-            let second = try await TransferTests.begin(store)
+            let second = try await store.begin()
             await #expect(throws: StoreError(.heldBytesDiffer, "")) { try await second.read(100..<200) }
             try await second.close()
-            await store.close()
         }
     }
 
     @Test("A truncated data file of a complete download is an I/O error, never a short delivery")
     func cutShort() async throws {
         try await Self.withHeld(300_000) { store, folder, transfer in
-            try await Shell.run("truncate", "-s", "100000", try Self.blob(folder))
+            try await Shell.run("truncate", "-s", "100000", try folder.blob())
             await #expect(throws: StoreError(.io, "")) { try await transfer.takeData(upTo: .max) }
             await #expect(throws: StoreError(.io, "")) {
-                try await transfer.deliver(to: Destination(checking: folder["out"]))
+                try await transfer.deliver(to: folder["out"])
             }
             let bytes = await transfer.heldBytes
             #expect(throws: StoreError(.io, "")) { try bytes.forEachBuffer(in: 0..<300_000) { _ in } }
             #expect(try Files.names(in: folder.path) == ["store"])
             try await transfer.close()
-            let again = try await TransferTests.begin(store)
+            let again = try await store.begin()
             #expect(await again.partial.length < 300_000)
             #expect(try await Self.server.fill(again))
             #expect(try await again.takeData(upTo: .max) == Self.server.content)
@@ -214,8 +206,7 @@ struct OutdatedTests {
     func cancelled() async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try await transfer.close()
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
                 INSERT INTO event (key, at, kind, reason, bytes) SELECT 'key', i, 'started', 'x: y', 0 FROM n;
@@ -229,7 +220,7 @@ struct OutdatedTests {
             ] as [@Sendable () async throws -> Void] {
                 await Self.expectCancellation(call)
             }
-            _ = try TransferTests.sql(folder, "DELETE FROM download WHERE key LIKE 'key%'; DELETE FROM event")
+            _ = try folder.sql("DELETE FROM download WHERE key LIKE 'key%'; DELETE FROM event")
             await Self.expectCancellation { _ = try await store.verify(keys: [TransferTests.url]) }
             #expect(try await store.verify(keys: [TransferTests.url]).isEmpty)
         }
@@ -243,8 +234,7 @@ struct OutdatedTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test(
-        "A collection that waits for a lock can be cancelled, and leaves orphans to the next one")
+    @Test("A collection that waits for a lock can be cancelled, and leaves orphans to the next one")
     func lockedBlobs() async throws {
         try await Self.withHeld(200_000) { store, folder, transfer in
             try await transfer.close()

@@ -46,8 +46,7 @@ struct PausedEvictionTests {
             #expect(try await lease.evictedBytes().isEmpty)
             let report = try await store.collect(maximumSize: 100_000)
             #expect(report.removed.map(\.key) == dry.removed.map(\.key))
-            let codes = report.removed.map(\.reason.code.rawValue)
-            #expect(codes == ["over-budget", "over-budget", "paused-over-budget"])
+            #expect(report.removed.map(\.reason.code.rawValue) == ["over-budget", "over-budget", "paused-over-budget"])
             #expect(try await lease.evictedBytes() == [Self.key("a"): 100_000])
             let event = try #require(try await store.events(for: Self.key("a")).last)
             #expect(event.kind == .evicted && event.bytes == 100_000)
@@ -60,8 +59,7 @@ struct PausedEvictionTests {
     @Test("A queue's download is found in whichever variant is stored")
     func variant() async throws {
         try await Self.withStore { store, lease, folder in
-            try TransferTests.sql(
-                folder, "UPDATE download SET key = key || '#variant=2', variant = 2 WHERE key LIKE '%/a'")
+            try folder.sql("UPDATE download SET key = key || '#variant=2', variant = 2 WHERE key LIKE '%/a'")
             try await Self.queue(["a"], in: store, lease)
             #expect(try await lease.queued().map(\.receivedBytes) == [100_000])
             #expect(try await store.resumeData(for: Self.key("a"))?.url.absoluteString == Self.key("a"))
@@ -78,8 +76,7 @@ struct PausedEvictionTests {
         try await Self.withStore { store, lease, folder in
             try await Self.queue(["a", "b"], in: store, lease)
             try await Self.queue(["c"], state: .failed, in: store, lease)
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 UPDATE download SET used_at = used_at - 90000000 WHERE key NOT LIKE '%d';
                 UPDATE download SET gone_at = 1 WHERE key LIKE '%b' OR key LIKE '%d';
@@ -105,7 +102,7 @@ struct PausedEvictionTests {
             #expect(try await lease.evictedBytes() == [Self.key("a"): 50_000])
             #expect(try await other.evictedBytes() == [Self.key("a"): 150_000])
             // A planted value neither overflows nor stops the collector.
-            try TransferTests.sql(folder, "UPDATE queued SET evicted = 9223372036854775807")
+            try folder.sql("UPDATE queued SET evicted = 9223372036854775807")
             try await CollectorTests.put("a", 50_000, into: store)
             #expect(try await store.collect(maximumSize: 0).removed.count == 1)
             #expect(try await other.evictedBytes()[Self.key("a")] ?? 0 > 1 << 59)
@@ -116,12 +113,11 @@ struct PausedEvictionTests {
     @Test("A task's mark counts while any copy of it exists, in this process or another; its entry goes last")
     func sign() async throws {
         try await Self.withStore { store, _, folder in
-            let transfer = try await store.open(try DownloadURL(Self.key("a")), headerFields: [:])
+            let transfer = try await store.begin(Self.key("a"))
             var signs = [await transfer.pausedSign, await transfer.pausedSign]
             #expect(signs.allSatisfy { $0 != nil })
             try await transfer.close()
-            try TransferTests.sql(
-                folder, "UPDATE download SET used_at = (SELECT min(used_at) FROM download) - 1 WHERE key LIKE '%a'")
+            try folder.sql("UPDATE download SET used_at = (SELECT min(used_at) FROM download) - 1 WHERE key LIKE '%a'")
             let other = try await DownloadStore.open(at: folder["store"])
             for _ in 0..<2 {
                 let dry = try await other.collect(maximumSize: 0, dryRun: true)
@@ -150,8 +146,7 @@ struct PausedEvictionTests {
         try await DownloadStore.with { store, folder in
             let lease = try await store.jobTable(named: "queue", isShared: false)
             // All with the same time. Every third is queued, and one in the middle is pinned.
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
                 INSERT INTO download (key, url, generation, created_at, used_at, boot_id, pinned, received)

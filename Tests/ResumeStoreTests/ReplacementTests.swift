@@ -37,25 +37,22 @@ struct ReplacementTests {
     @Test("D02: a new version gets a second blob, and the old one goes when it is delivered")
     func secondBlob() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: Self.old, in: store)
-            try await TransferTests.leave(100_000, of: Self.new, in: store)
-            let held = try await store.entries().map(\.receivedBytes).sorted()
-            #expect(held == [100_000, 200_000])
-            let transfer = try await TransferTests.begin(store)
+            try await store.leave(200_000, of: Self.old)
+            try await store.leave(100_000, of: Self.new)
+            #expect(try await store.entries().map(\.receivedBytes).sorted() == [100_000, 200_000])
+            let transfer = try await store.begin()
             #expect(await transfer.plan().fields[.ifRange] == "\"v2\"")
-            #expect(try await Self.new.fill(transfer))
-            try await transfer.deliver(to: folder["out"])
-            #expect(try Files.bytes(folder["out"]) == Self.new.content)
+            #expect(try await Self.new.deliver(transfer, to: folder["out"]))
             #expect(try await store.entries().isEmpty)
-            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try folder.blobs().isEmpty)
         }
     }
 
     @Test("M03: the bytes of an earlier version are continued when the server sends it again")
     func olderVersion() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: Self.old, in: store)
-            try await TransferTests.leave(100_000, of: Self.new, in: store)
+            try await store.leave(200_000, of: Self.old)
+            try await store.leave(100_000, of: Self.new)
             let (result, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"])
             #expect(ranges == ["bytes=95904-", "bytes=195904-"])
             #expect(result.reusedBytes == 200_000, "those of the file that was delivered")
@@ -67,7 +64,7 @@ struct ReplacementTests {
     @Test("B06: the known tag with another length is a failure for now that is counted in the row")
     func contradiction() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: Self.old, in: store)
+            try await store.leave(200_000, of: Self.old)
             let error = await #expect(throws: DownloadError.self) {
                 try await Self.fetch(Self.old, from: store, to: folder["out"]) { _, head, body in
                     head.status = .ok
@@ -86,7 +83,7 @@ struct ReplacementTests {
     @Test("E03: open ranges that are refused are followed by the plain file, whose body is closed, and closed ranges")
     func closedRanges() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: Self.old, in: store)
+            try await store.leave(200_000, of: Self.old)
             for refusal in [HTTPResponse.Status.forbidden, .rangeNotSatisfiable, .notModified, .init(code: 501)] {
                 let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"]) { fields, head, body in
                     guard fields[.range]?.hasSuffix("-") == true else { return }
@@ -94,7 +91,7 @@ struct ReplacementTests {
                 }
                 #expect(ranges == ["bytes=195904-", "", "bytes=195904-299999"])
                 #expect(try Files.bytes(folder["out"]) == Self.old.content)
-                try await TransferTests.leave(200_000, of: Self.old, in: store)
+                try await store.leave(200_000, of: Self.old)
             }
         }
     }
@@ -102,7 +99,7 @@ struct ReplacementTests {
     @Test("E04: if all ranges are refused, the plain body is received and its beginning compared")
     func plainBody() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: Self.old, in: store)
+            try await store.leave(200_000, of: Self.old)
             let (result, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"]) {
                 fields, head, body in
                 if fields[.range] != nil { (head, body) = (HTTPResponse(status: .notImplemented), 0..<0) }
@@ -116,7 +113,7 @@ struct ReplacementTests {
     @Test("C03: a server that sends 4 KiB at a time is asked for as much, and gets ahead")
     func smallAnswers() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(290_000, of: Self.old, in: store)
+            try await store.leave(290_000, of: Self.old)
             let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"]) { _, head, body in
                 body = body.lowerBound..<min(body.lowerBound + 4096, body.upperBound)
                 head.headerFields[.contentRange] = "bytes \(body.lowerBound)-\(body.upperBound - 1)/300000"
@@ -130,7 +127,7 @@ struct ReplacementTests {
     @Test("A part with other bytes than the stored ones does not remove these before their replacement is there")
     func otherBytes() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(200_000, of: Self.old, in: store)
+            try await store.leave(200_000, of: Self.old)
             await #expect(throws: DownloadError.self) {
                 try await Self.fetch(Self.old, from: store, to: folder["out"]) { fields, head, body in
                     body = 0..<body.count
@@ -150,7 +147,7 @@ struct ReplacementTests {
         arguments: [(200_000, "a"), (200_000, "b"), (300_000, "b")])
     func surplus(held: Int, caller: String) async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(held, of: Self.old, in: store)
+            try await store.leave(held, of: Self.old)
             let longer = HonestServer(Self.old.content + [1, 2, 3], etag: Self.old.etag)
             let error = await #expect(throws: DownloadError.self) {
                 try await store.fetch(
@@ -174,8 +171,8 @@ struct ReplacementTests {
     @Test("Complete bytes of an earlier version are confirmed by a response before they are delivered")
     func completeOlderVersion() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(300_000, of: Self.old, in: store)
-            let transfer = try await TransferTests.begin(store)
+            try await store.leave(300_000, of: Self.old)
+            let transfer = try await store.begin()
             await transfer.requireAnswer()
             try await Self.new.fill(transfer, upTo: 100_000)
             try await transfer.close()

@@ -32,12 +32,7 @@ struct ResumeDataFormTests {
             let url = try DownloadURL(TransferTests.url)
             let policy = ResumePolicy(storesCoded: true)
             let transfer = try await store.open(url, headerFields: [:], policy: policy)
-            let plan = await transfer.plan()
-            var head = HTTPResponse(status: .ok)
-            head.headerFields[.eTag] = "\"v1\""
-            head.headerFields[.contentEncoding] = "gzip"
-            head.headerFields[.contentLength] = "20000"
-            _ = try await transfer.receive(head, to: plan)
+            try await transfer.receive([.eTag: "\"v1\"", .contentEncoding: "gzip", .contentLength: "20000"])
             try await transfer.write(sampleBytes(10_000))
             _ = try await transfer.endBody(.cut)
             #expect(await transfer.resumeData?.receivedBytes == 10_000)

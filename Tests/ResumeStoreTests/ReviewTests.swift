@@ -17,18 +17,16 @@ struct ReviewTests {
         _ sql: String, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await TransferTests.begin(store)
-            try await server.fill(transfer)
-            try await transfer.close()
-            try TransferTests.sql(folder, sql)
+            try await store.leave(.max, of: server)
+            try folder.sql(sql)
             try await body(store, folder)
         }
     }
 
     private static func deliver(_ store: DownloadStore, to path: String) async throws {
-        let transfer = try await TransferTests.begin(store)
+        let transfer = try await store.begin()
         for _ in 0..<5 where await !transfer.isComplete { try await server.fill(transfer) }
-        try await transfer.deliver(to: Destination(checking: path))
+        try await transfer.deliver(to: path)
     }
 
     @Test("A part before the last one that is not durable is synced before the whole is recorded as durable")
@@ -39,7 +37,7 @@ struct ReviewTests {
             SELECT download, 1500000, path, 1500000, 1500000, generation FROM chunk;
             """
         try await Self.withParts(split) { store, folder in
-            let transfer = try await TransferTests.begin(store)
+            let transfer = try await store.begin()
             #expect(await transfer.isComplete)
             try await transfer.close()
             let entry = try #require(try await store.entry(for: TransferTests.url))
@@ -56,36 +54,34 @@ struct ReviewTests {
             SELECT download, \(offset), path, 100, 100, generation FROM chunk;
             """
         try await Self.withParts(planted) { store, folder in
-            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
-            try await Shell.run("truncate", "-s", "2000000", folder["store/blobs/\(name)"])
+            let blob = try folder.blob()
+            try await Shell.run("truncate", "-s", "2000000", blob)
             _ = try await store.verify(repairing: true)
             try await Self.deliver(store, to: folder["out"])
-            let isRight = try Files.bytes(folder["out"]) == Self.server.content
-            #expect(isRight)
+            #expect(try Files.matches(folder["out"], Self.server.content))
         }
     }
 
     @Test("A delivered file that is still linked as the store's blob is never written to, even after a repair")
     func sharedFile() async throws {
         try await Self.withParts("SELECT 1") { store, folder in
-            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
+            let blob = try folder.blob()
             // The state after a crash between the rename and the row's update. The user has edited the file.
-            try await Shell.run("ln", folder["store/blobs/\(name)"], folder["delivered"])
+            try await Shell.run("ln", blob, folder["delivered"])
             try await Shell.run("dd", "if=/dev/zero", "of=\(folder["delivered"])", "bs=1000", "count=1", "conv=notrunc")
             let edited = try Files.bytes(folder["delivered"])
             _ = try await store.verify(repairing: true)
             try await Self.deliver(store, to: folder["out"])
             #expect(try Files.bytes(folder["delivered"]) == edited)
-            let isRight = try Files.bytes(folder["out"]) == Self.server.content
-            #expect(isRight)
+            #expect(try Files.matches(folder["out"], Self.server.content))
         }
     }
 
     @Test("Using a plan twice writes nothing twice, and claims no byte that was not received")
     func stalePlan() async throws {
         try await DownloadStore.with { store, folder in
-            try await TransferTests.leave(100_000, of: Self.server, in: store)
-            let transfer = try await TransferTests.begin(store)
+            try await store.leave(100_000, of: Self.server)
+            let transfer = try await store.begin()
             let plan = await transfer.plan()
             let (head, body) = Self.server.answer(plan.fields)
             for end in [200_000, 150_000] {
@@ -94,35 +90,28 @@ struct ReviewTests {
                 _ = try await transfer.endBody(.cut)
                 #expect(await transfer.partial.length == 200_000)
             }
-            try await Self.server.fill(transfer)
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            let isRight = try Files.bytes(folder["out"]) == Self.server.content
-            #expect(isRight)
+            #expect(try await Self.server.deliver(transfer, to: folder["out"]))
         }
     }
 
     @Test("A changed byte far before the end is found before delivery, and fetched again")
     func farBack() async throws {
-        try await TemporaryFolder.with { folder in
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(12_000_000))
-            let store = try await DownloadStore.open(at: folder["store"])
-            try await TransferTests.leave(11_000_000, of: server, in: store)
-            let name = try #require(try Files.names(in: folder["store/blobs"]).first)
-            try await Shell.run(
-                "dd", "if=/dev/zero", "of=\(folder["store/blobs/\(name)"])", "bs=1", "seek=3500000", "count=3",
-                "conv=notrunc")
-            let transfer = try await TransferTests.begin(store)
+            try await store.leave(11_000_000, of: server)
+            let blob = try folder.blob()
+            try await Shell.run("dd", "if=/dev/zero", "of=\(blob)", "bs=1", "seek=3500000", "count=3", "conv=notrunc")
+            let transfer = try await store.begin()
             try await server.fill(transfer)
             #expect(await transfer.isComplete)
             await #expect(throws: StoreError(.heldBytesDiffer, "")) {
-                try await transfer.deliver(to: Destination(checking: folder["out"]))
+                try await transfer.deliver(to: folder["out"])
             }
             #expect(!Files.exists(folder["out"]))
             #expect(await transfer.partial.nextHeld != nil)
             for _ in 0..<3 where await !transfer.isComplete { try await server.fill(transfer) }
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            let isRight = try Files.bytes(folder["out"]) == server.content
-            #expect(isRight)
+            try await transfer.deliver(to: folder["out"])
+            #expect(try Files.matches(folder["out"], server.content))
         }
     }
 
@@ -132,7 +121,7 @@ struct ReviewTests {
             await store.close()
             let other = try Connection.open(path: folder["store/store.sqlite"])
             try other.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-            await #expect(throws: StoreError(.busy, "")) { _ = try await DownloadStore.rebuild(at: folder["store"]) }
+            await #expect(throws: StoreError(.busy, "")) { _ = try await folder.rebuild() }
             try other.execute("ROLLBACK")
             #expect(try Files.names(in: folder["store"]).allSatisfy { !$0.hasPrefix("aside-") })
         }
@@ -157,13 +146,12 @@ struct ReviewTests {
                     WHERE name = 'download';
                 DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_download_1';
                 """)
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 \(rows);
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)
-            let report = try await DownloadStore.rebuild(at: folder["store"])
+            let report = try await folder.rebuild()
             #expect(report.saved == [TransferTests.url] && report.savedBytes == 3_000_000)
             let again = try await DownloadStore.open(at: folder["store"])
             #expect(try await again.entries().map(\.receivedBytes) == [3_000_000])
@@ -195,8 +183,7 @@ struct ReviewTests {
                     _ = try await DownloadStore.open(at: folder["store"], creating: creates)
                 }
             }
-            let report = try await DownloadStore.rebuild(at: folder["store"])
-            #expect(report.asideBlobs == 1)
+            #expect(try await folder.rebuild().asideBlobs == 1)
             await (try DownloadStore.open(at: folder["store"])).close()
         }
     }

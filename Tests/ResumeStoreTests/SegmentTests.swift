@@ -11,11 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct SegmentTests {
     static let server = HonestServer(sampleBytes(8_000_000))
-    static let url = "http://127.0.0.1/file.bin"
-
-    static func begin(_ store: DownloadStore) async throws -> Transfer {
-        try await store.open(DownloadURL(url), headerFields: [:])
-    }
+    static let url = DownloadStore.testURL
 
     /// Begins the first stream: the whole file, with nothing written yet.
     static func start(_ transfer: Transfer, of server: HonestServer = server) async throws {
@@ -26,7 +22,7 @@ struct SegmentTests {
     /// Runs a test on a transfer of a new store whose first stream has begun, and closes both.
     static func withStarted(_ body: (TemporaryFolder, Transfer) async throws -> Void) async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await begin(store)
+            let transfer = try await store.begin()
             try await start(transfer)
             try await body(folder, transfer)
             try await transfer.close()
@@ -42,6 +38,13 @@ struct SegmentTests {
         guard let continuation = try await continuation(range, in: transfer, of: server) else { return nil }
         guard let segment = try await transfer.open(continuation, splitting: running) else { return nil }
         return (segment, Array(server.content[Int(continuation.bodyStart)..<Int(range.upperBound)]))
+    }
+
+    /// The same for a stream that must be opened.
+    static func opened(
+        _ range: Range<Int64>, in transfer: Transfer, of server: HonestServer = server, splitting running: PartStream?
+    ) async throws -> (segment: PartStream, body: [UInt8]) {
+        try #require(try await open(range, in: transfer, of: server, splitting: running))
     }
 
     /// The continuation that follows from the answer to a range request.
@@ -108,11 +111,10 @@ struct SegmentTests {
         let store = try await DownloadStore.open(at: folder["store"])
         let damage = try await store.verify().filter { $0.kind != .orphan }
         #expect(damage.isEmpty, "\(damage)")
-        let transfer = try await begin(store)
+        let transfer = try await store.begin()
         try await finish(transfer, streams: streams)
-        try await transfer.deliver(to: Destination(checking: folder["out"]))
-        let isRight = try Files.bytes(folder["out"]) == server.content
-        #expect(isRight)
+        try await transfer.deliver(to: folder["out"])
+        #expect(try Files.matches(folder["out"], server.content))
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
         #expect(try await store.verify().allSatisfy { $0.kind == .orphan })
         await store.close()
@@ -122,11 +124,10 @@ struct SegmentTests {
     func borderOfSuccessor() async throws {
         try await Self.withStarted { _, transfer in
             try Self.append(Self.server.content[..<2_000_000], to: transfer.main)
-            let behind = try #require(
-                try await Self.open(3_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let behind = try await Self.opened(3_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             try Self.append(behind.body.prefix(100_000), to: behind.segment)
             // The first stream dies here. Another one continues it up to the boundary, and is cut there.
-            let next = try #require(try await Self.open(2_000_000..<3_000_000, in: transfer, splitting: nil))
+            let next = try await Self.opened(2_000_000..<3_000_000, in: transfer, splitting: nil)
             try Self.append(next.body, to: next.segment)
             #expect(next.segment.isAtBorder)
             _ = try await transfer.endBody(.cut)
@@ -142,10 +143,10 @@ struct SegmentTests {
     @Test("A concurrent reader continues across stream boundaries and across bytes stored behind a gap")
     func readAlong() async throws {
         try await DownloadStore.with { store, _ in
-            let first = try await Self.begin(store)
+            let first = try await store.begin()
             try await Self.start(first)
-            let third = try #require(try await Self.open(6_000_000..<8_000_000, in: first, splitting: first.main))
-            let second = try #require(try await Self.open(4_000_000..<6_000_000, in: first, splitting: first.main))
+            let third = try await Self.opened(6_000_000..<8_000_000, in: first, splitting: first.main)
+            let second = try await Self.opened(4_000_000..<6_000_000, in: first, splitting: first.main)
             try Self.append(third.body, to: third.segment)
             try Self.append(second.body[..<1_000_000], to: second.segment)
             #expect(first.heldView.held == 0)
@@ -160,7 +161,7 @@ struct SegmentTests {
             #expect(first.heldView.held == 5_000_000 && first.heldView.epoch == epoch)
             try await first.close()
 
-            let next = try await Self.begin(store)
+            let next = try await store.begin()
             try await Self.start(next)
             #expect(next.heldView.held == 5_000_000)
             let overlap = 5_000_000 - Int(ResumePolicy.defaultOverlap)
@@ -176,8 +177,7 @@ struct SegmentTests {
     @Test("A shortened stream stops at the boundary and compares later bytes with its successor's")
     func border() async throws {
         try await Self.withStarted { folder, transfer in
-            let second = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let second = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             #expect(transfer.main.end == 4_000_000)
             try Self.append(second.body, to: second.segment)
             try Self.append(Self.server.content[..<4_000_100], to: transfer.main)
@@ -186,23 +186,20 @@ struct SegmentTests {
             try Self.append(Self.server.content[4_000_100..<4_500_000], to: transfer.main)
             #expect(transfer.main.hasAllWanted)
             #expect(try await transfer.endBody(.cut))
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            let isRight = try Files.bytes(folder["out"]) == Self.server.content
-            #expect(isRight)
+            try await transfer.deliver(to: folder["out"])
+            #expect(try Files.matches(folder["out"], Self.server.content))
         }
     }
 
     @Test("A boundary that was not compared leaves a gap", arguments: [0, 100_000])
     func uncompared(surplus: Int) async throws {
         try await Self.withStarted { _, transfer in
-            let second = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let second = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             // There is nothing to compare yet, whether or not the next bytes arrive.
             try Self.append(Self.server.content[..<(4_000_000 + surplus)], to: transfer.main)
             #expect(transfer.main.isAtSuccessor && transfer.main.hasAllWanted == (surplus > 0))
             try Self.append(second.body, to: second.segment)
-            let isWhole = try await transfer.endBody(.cut)
-            #expect(!isWhole)
+            #expect(try await !transfer.endBody(.cut))
             let held = await transfer.heldRanges
             let first = try #require(held.first)
             #expect(held.count == 2 && held.last == 4_000_000..<8_000_000)
@@ -217,11 +214,9 @@ struct SegmentTests {
     @Test("A stream that begins where an unfinished one ends is compared with it", arguments: [0, 4096])
     func atEndOfOther(surplus: Int) async throws {
         try await Self.withStarted { _, transfer in
-            let second = try #require(
-                try await Self.open(4_000_000..<6_000_000, in: transfer, splitting: transfer.main))
+            let second = try await Self.opened(4_000_000..<6_000_000, in: transfer, splitting: transfer.main)
             let other = HonestServer(sampleBytes(8_000_000, seed: 5))
-            let third = try #require(
-                try await Self.open(6_000_000..<8_000_000, in: transfer, of: other, splitting: nil))
+            let third = try await Self.opened(6_000_000..<8_000_000, in: transfer, of: other, splitting: nil)
             try Self.append(third.body, to: third.segment)
             try Self.append(second.body, to: second.segment)
             #expect(second.segment.isAtSuccessor)
@@ -231,8 +226,7 @@ struct SegmentTests {
                 }
             }
             _ = try await transfer.endBody(.cut)
-            let held = await transfer.heldRanges
-            #expect(held == [4_000_000..<6_000_000 - 4096, 6_000_000..<8_000_000])
+            #expect(await transfer.heldRanges == [4_000_000..<6_000_000 - 4096, 6_000_000..<8_000_000])
         }
     }
 
@@ -242,23 +236,20 @@ struct SegmentTests {
             let stored = try #require(await transfer.partial.representation)
             let asked = Plan.RangeRequest(
                 segment: 2_000_000..<4_000_000, held: [], validator: stored.validator, policy: ResumePolicy())
-            let last = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let last = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             try Self.append(last.body, to: last.segment)
             let (continuation, body) = try #require(Self.answer(to: asked, stored: stored))
             let segment = try #require(try await transfer.open(continuation, splitting: transfer.main))
             try Self.append(Self.server.content[body], to: segment)
             _ = try await transfer.endBody(.cut)
-            let held = await transfer.heldRanges
-            #expect(held == [2_000_000..<4_000_000 - 4096, 4_000_000..<8_000_000])
+            #expect(await transfer.heldRanges == [2_000_000..<4_000_000 - 4096, 4_000_000..<8_000_000])
         }
     }
 
     @Test("If all answers end where bytes are stored behind a gap, the next plan requests the whole file")
     func alignedAnswers() async throws {
         try await Self.withStarted { folder, transfer in
-            let second = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let second = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             try Self.append(second.body, to: second.segment)
             try Self.append(Self.server.content[..<1_000_000], to: transfer.main)
             _ = try await transfer.endBody(.cut)
@@ -272,9 +263,8 @@ struct SegmentTests {
                 try Self.append(Self.server.content[body], to: transfer.main)
                 #expect(try await transfer.endBody(.whole) != hasRange)
             }
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            let isRight = try Files.bytes(folder["out"]) == Self.server.content
-            #expect(isRight)
+            try await transfer.deliver(to: folder["out"])
+            #expect(try Files.matches(folder["out"], Self.server.content))
         }
     }
 
@@ -286,14 +276,14 @@ struct SegmentTests {
     @Test("The end of a gap counts once it has been compared with the bytes behind it", arguments: GapEnd.allCases)
     func farSide(end: GapEnd) async throws {
         try await DownloadStore.with { store, folder in
-            let first = try await Self.begin(store)
+            let first = try await store.begin()
             try await Self.start(first)
-            let second = try #require(try await Self.open(4_000_000..<8_000_000, in: first, splitting: first.main))
+            let second = try await Self.opened(4_000_000..<8_000_000, in: first, splitting: first.main)
             try Self.append(second.body.prefix(1_000_000), to: second.segment)
             try Self.append(Self.server.content[..<1_000_000], to: first.main)
             try await first.close()
 
-            let transfer = try await Self.begin(store)
+            let transfer = try await store.begin()
             let plan = await transfer.plan()
             #expect(plan.fields[.range] == "bytes=995904-4004095")
             var asked = plan.fields
@@ -305,7 +295,7 @@ struct SegmentTests {
             if end != .closed { _ = try await transfer.endBody(end == .announced ? .whole : .cut) }
             try await transfer.close()
 
-            let again = try await Self.begin(store)
+            let again = try await store.begin()
             let held = await again.heldRanges
             #expect(held.last?.upperBound == 5_000_000)
             let gap = try #require(held.first).upperBound
@@ -324,8 +314,7 @@ struct SegmentTests {
     @Test("A stream adjoining bytes that have grown since its request is of no use")
     func nearSide() async throws {
         try await Self.withStarted { _, transfer in
-            let second = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let second = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             try Self.append(second.body.prefix(6), to: second.segment)
             let held = await transfer.heldRanges
             #expect(held == [4_000_000..<4_000_006])
@@ -345,8 +334,7 @@ struct SegmentTests {
     @Test("Bytes dropped from the start of a part are dropped for readers too")
     func rewindToPart() async throws {
         try await Self.withStarted { _, transfer in
-            let second = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            let second = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             try Self.append(second.body.prefix(1_000_000), to: second.segment)
             try Self.append(Self.server.content[..<4_004_096], to: transfer.main)
             _ = try await transfer.endBody(.cut)
@@ -361,7 +349,7 @@ struct SegmentTests {
     @Test("An answer before the end of a body that waits for comparison is refused")
     func answerAtBorder() async throws {
         try await Self.withStarted { _, transfer in
-            _ = try #require(try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+            _ = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
             try Self.append(Self.server.content[..<4_000_000], to: transfer.main)
             let plan = await transfer.plan()
             let (head, _) = Self.server.answer(plan.fields)
@@ -377,8 +365,8 @@ struct SegmentTests {
         try await Self.withStarted { _, transfer in
             let other = HonestServer(sampleBytes(8_000_000, seed: 5))
             let (first, second) = secondIsOther ? (Self.server, other) : (other, Self.server)
-            let opened = try #require(
-                try await Self.open(4_000_000..<8_000_000, in: transfer, of: second, splitting: transfer.main))
+            let opened = try await Self.opened(
+                4_000_000..<8_000_000, in: transfer, of: second, splitting: transfer.main)
             try Self.append(opened.body.prefix(100_000), to: opened.segment)
             #expect(throws: StoreError(.heldBytesDiffer, "")) {
                 try Self.append(first.content[..<4_500_000], to: transfer.main)
@@ -394,21 +382,18 @@ struct SegmentTests {
             #expect(opened == nil)
             try Self.append(Self.server.content[5_000_000...], to: transfer.main)
             #expect(try await transfer.endBody(.whole))
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            let isRight = try Files.bytes(folder["out"]) == Self.server.content
-            #expect(isRight)
+            try await transfer.deliver(to: folder["out"])
+            #expect(try Files.matches(folder["out"], Self.server.content))
         }
     }
 
     @Test("After a clean stop the bytes of each stream are kept, and no missing byte is claimed")
     func stopped() async throws {
         try await DownloadStore.with { store, folder in
-            let transfer = try await Self.begin(store)
+            let transfer = try await store.begin()
             try await Self.start(transfer)
-            let third = try #require(
-                try await Self.open(6_000_000..<8_000_000, in: transfer, splitting: transfer.main))
-            let second = try #require(
-                try await Self.open(3_000_000..<6_000_000, in: transfer, splitting: transfer.main))
+            let third = try await Self.opened(6_000_000..<8_000_000, in: transfer, splitting: transfer.main)
+            let second = try await Self.opened(3_000_000..<6_000_000, in: transfer, splitting: transfer.main)
             try Self.append(Self.server.content[..<1_000_000], to: transfer.main)
             try Self.append(second.body.prefix(700_000), to: second.segment)
             try Self.append(third.body.prefix(300_000), to: third.segment)
@@ -424,9 +409,9 @@ struct SegmentTests {
             #expect(try await store.totals().receivedBytes == 2_000_000)
             await store.close()
             // After a reboot as well.
-            try TransferTests.sql(folder, "UPDATE download SET boot_id = 'another'")
+            try folder.sql("UPDATE download SET boot_id = 'another'")
             let again = try await DownloadStore.open(at: folder["store"])
-            let next = try await Self.begin(again)
+            let next = try await again.begin()
             #expect(await next.receivedBytes == 2_000_000)
             #expect(await next.plan().fields[.range] == "bytes=995904-3004095", "with bytes to compare on both sides")
             try await next.close()
@@ -440,11 +425,10 @@ struct SegmentTests {
         try await TemporaryFolder.with { folder in
             for round in 0..<6 {
                 let store = try await DownloadStore.open(at: folder["store"])
-                let transfer = try await Self.begin(store)
+                let transfer = try await store.begin()
                 if round == 0 {
                     try await Self.start(transfer)
-                    let second = try #require(
-                        try await Self.open(4_000_000..<8_000_000, in: transfer, splitting: transfer.main))
+                    let second = try await Self.opened(4_000_000..<8_000_000, in: transfer, splitting: transfer.main)
                     try Self.append(second.body.prefix(500_000), to: second.segment)
                     try Self.append(Self.server.content[..<100_000], to: transfer.main)
                 } else {
@@ -453,7 +437,7 @@ struct SegmentTests {
                     _ = try await transfer.receive(head, to: plan)
                     try Self.append(Self.server.content[body].prefix(104_096), to: transfer.main)
                     let start = Int64(4_000_000 + round * 500_000)
-                    let second = try #require(try await Self.open(start..<8_000_000, in: transfer, splitting: nil))
+                    let second = try await Self.opened(start..<8_000_000, in: transfer, splitting: nil)
                     try Self.append(second.body.prefix(504_096), to: second.segment)
                 }
                 try await transfer.close()
@@ -469,10 +453,10 @@ struct SegmentTests {
     /// Three streams, whose process is killed at a given point.
     static func download(in path: String, dyingAt point: KillPoint, occurrence: Int) async throws {
         let store = try await DownloadStore.open(at: "\(path)/store", configuration: .init(durableInterval: 1 << 20))
-        let transfer = try await begin(store)
+        let transfer = try await store.begin()
         KillPoint.arm(point, occurrence: occurrence)
         try await finish(transfer, streams: 3)
-        try await transfer.deliver(to: Destination(checking: "\(path)/out"))
+        try await transfer.deliver(to: "\(path)/out")
     }
 
     @Test(
@@ -520,7 +504,7 @@ struct SegmentTests {
             #expect(transfer.main.end == 8_000_000)
             try Self.append(Self.server.content[1_000_000...], to: transfer.main)
             #expect(try await transfer.endBody(.whole))
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
+            try await transfer.deliver(to: folder["out"])
         }
     }
 

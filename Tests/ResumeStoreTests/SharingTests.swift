@@ -16,7 +16,7 @@ struct SharingTests {
     @Test("A returned lease is free, even while a child that is being started still has its descriptor")
     func startingChild() async throws {
         try await DownloadStore.with { store, folder in
-            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+            let first = try await store.begin(Self.url)
             try await HonestServer(sampleBytes(10_000)).fill(first, upTo: 5000)
             // The effect of `fork`: a second descriptor of the same open file.
             let copies = try Files.names(in: "/proc/self/fd").compactMap { name -> Int32? in
@@ -36,7 +36,7 @@ struct SharingTests {
     func inUse() async throws {
         try await DownloadStore.with { store, folder in
             let other = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+            let first = try await store.begin(Self.url)
             for store in [store, other] {
                 await #expect(throws: StoreError(.inUse, "")) {
                     _ = try await store.open(try DownloadURL(Self.url), headerFields: [:], waits: false)
@@ -83,22 +83,21 @@ struct SharingTests {
         "M08: waiting callers get a copy of the finished download; the last one gets the blob itself",
         arguments: [100_000, 1_000_000])
     func copies(length: Int) async throws {
-        try await TemporaryFolder.with { folder in
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(length))
-            let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+            let first = try await store.begin(Self.url)
             let waiting = (1...3).map { number in
                 Task {
-                    let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
+                    let transfer = try await store.begin(Self.url)
                     let isComplete = await transfer.isComplete
                     if !isComplete { try await server.fill(transfer) }
-                    try await transfer.deliver(to: Destination(checking: folder["copy\(number)"]))
+                    try await transfer.deliver(to: folder["copy\(number)"])
                     return isComplete
                 }
             }
             try await Self.untilWaiting(3, in: folder)
             try await server.fill(first)
-            try await first.deliver(to: Destination(checking: folder["first"]))
+            try await first.deliver(to: folder["first"])
             for task in waiting { #expect(try await task.value, "nobody fetched it again") }
             for name in ["first", "copy1", "copy2", "copy3"] {
                 #expect(try Files.bytes(folder[name]) == server.content)
@@ -106,18 +105,17 @@ struct SharingTests {
                 #expect(stat(folder[name], &status) == 0 && status.st_nlink == 1, "files of their own")
             }
             #expect(try await store.entries().isEmpty)
-            #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+            #expect(try folder.blobs().isEmpty)
         }
     }
 
     @Test("A waiting caller resumes where the holder stopped; one that is cancelled leaves nothing behind")
     func takeover() async throws {
-        try await TemporaryFolder.with { folder in
+        try await DownloadStore.with { store, folder in
             let server = HonestServer(sampleBytes(1_000_000))
-            let store = try await DownloadStore.open(at: folder["store"])
-            let first = try await store.open(try DownloadURL(Self.url), headerFields: [:])
-            let cancelled = Task { try await store.open(try DownloadURL(Self.url), headerFields: [:]) }
-            let next = Task { try await store.open(try DownloadURL(Self.url), headerFields: [:]) }
+            let first = try await store.begin(Self.url)
+            let cancelled = Task { try await store.begin(Self.url) }
+            let next = Task { try await store.begin(Self.url) }
             try await Self.untilWaiting(2, in: folder)
             cancelled.cancel()
             await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
@@ -125,9 +123,7 @@ struct SharingTests {
             try await first.close()
             let transfer = try await next.value
             #expect(await transfer.partial.length == 600_000)
-            try await server.fill(transfer)
-            try await transfer.deliver(to: Destination(checking: folder["out"]))
-            #expect(try Files.bytes(folder["out"]) == server.content)
+            #expect(try await server.deliver(transfer, to: folder["out"]))
             #expect(try await store.entries().isEmpty)
         }
     }
@@ -143,10 +139,7 @@ struct SharingTests {
             try await Shell.run("ln", "-s", folder["precious"], target)
             let server = HonestServer(sampleBytes(1_000_000))
             let store = try await DownloadStore.open(at: folder["store"])
-            let transfer = try await store.open(try DownloadURL(Self.url), headerFields: [:])
-            try await server.fill(transfer)
-            try await transfer.deliver(to: Destination(checking: target))
-            #expect(try Files.bytes(target) == server.content)
+            #expect(try await server.deliver(store.begin(Self.url), to: target))
             #expect(try Files.bytes(folder["precious"]).count == 10, "the link was replaced, not followed")
         }
     }

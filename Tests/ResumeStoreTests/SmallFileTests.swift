@@ -75,20 +75,16 @@ struct SmallFileTests {
     private static func with(
         _ clock: ManualClock? = nil, _ body: (TemporaryFolder, DownloadStore) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            var configuration = DownloadStore.Configuration()
-            if let clock { configuration.clock = clock.storeClock }
-            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
-            try await body(folder, store)
-            await store.close()
-        }
+        var configuration = DownloadStore.Configuration()
+        if let clock { configuration.clock = clock.storeClock }
+        try await DownloadStore.with(configuration) { try await body($1, $0) }
     }
 
     /// Expects that the store keeps nothing of the download.
     private static func expectNothing(in store: DownloadStore, _ folder: TemporaryFolder) async throws {
         #expect(try await store.entries().isEmpty)
         #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
-        #expect(try Files.names(in: folder["store/blobs"]).isEmpty)
+        #expect(try folder.blobs().isEmpty)
     }
 
     private static func kinds(_ store: DownloadStore) async throws -> [Event.Kind] {

@@ -12,7 +12,7 @@ struct StoreRoomTests {
     private static func key(_ name: String) -> String { "http://127.0.0.1/\(name)" }
 
     private static func open(_ name: String, in store: DownloadStore) async throws -> Transfer {
-        try await store.open(try DownloadURL(key(name)), headerFields: [:])
+        try await store.begin(key(name))
     }
 
     private static func configuration(_ rule: EvictionRule, _ limit: Int64) -> DownloadStore.Configuration {
@@ -25,11 +25,7 @@ struct StoreRoomTests {
     private static func withStore(
         _ rule: EvictionRule, limit: Int64, _ body: (DownloadStore, TemporaryFolder) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration(rule, limit))
-            try await body(store, folder)
-            await store.close()
-        }
+        try await DownloadStore.with(configuration(rule, limit), body)
     }
 
     /// Answers the transfer's request as announcing a length that never comes.
@@ -72,8 +68,7 @@ struct StoreRoomTests {
     func stale() async throws {
         try await Self.withStore(.stale, limit: 3_000_000) { store, folder in
             for name in ["old", "job", "fresh"] { try await CollectorTests.put(name, 1_000_000, into: store) }
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 UPDATE download SET used_at = used_at - 2 * 86400000 WHERE key NOT LIKE '%fresh';
                 INSERT INTO queue (id, name) VALUES (77, 'resumectl');
@@ -87,7 +82,7 @@ struct StoreRoomTests {
             let event = try #require(try await store.events(for: Self.key("old")).last)
             #expect(event.kind == .evicted && event.bytes == 1_000_000)
             // Seven days later the job is stale, too, and says so itself.
-            try TransferTests.sql(folder, "UPDATE download SET used_at = used_at - 6 * 86400000 WHERE key LIKE '%job'")
+            try folder.sql("UPDATE download SET used_at = used_at - 6 * 86400000 WHERE key LIKE '%job'")
             _ = try await store.collect()
             #expect(try await CollectorTests.names(store).sorted() == ["fresh", "new"])
             let connection = try Connection.open(path: "\(store.path)/store.sqlite")
@@ -101,8 +96,7 @@ struct StoreRoomTests {
         try await Self.withStore(.stale, limit: 10_000_000) { store, folder in
             try await CollectorTests.put("a", 1_000_000, into: store)
             try await CollectorTests.put("b", 1_000_000, into: store)
-            try TransferTests.sql(
-                folder,
+            try folder.sql(
                 """
                 UPDATE download SET key = '\(Self.key("a"))#variant=2', variant = 2,
                     requester = (SELECT requester FROM download WHERE key = '\(Self.key("a"))')

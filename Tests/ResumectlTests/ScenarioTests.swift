@@ -41,8 +41,7 @@ struct ScenarioTests {
                     #expect(third.status == 0, "\(third.errors)")
                 }
                 let bytes = try Files.bytes(folder["out"])
-                let isRight = scenario.truth.content.matches(bytes)
-                #expect(isRight && Int64(bytes.count) == scenario.truth.content.length)
+                #expect(scenario.truth.content.matches(bytes) && Int64(bytes.count) == scenario.truth.content.length)
                 let verified = try await program.run("verify")
                 #expect(verified.status == 0, "\(verified.output)")
             }

@@ -6,6 +6,7 @@ import Testing
 /// Proxies, TLS and HTTP/2 with real peers: tinyproxy, nginx, and OpenSSL through Python.
 @Suite(.timeLimit(.minutes(20)))
 struct TransportTests {
+    @Temporary private var folder
     private static let content = sampleBytes(3_000_000)
 
     /// A proxy, and nginx with TLS behind it.
@@ -50,8 +51,7 @@ struct TransportTests {
             let outcome = try await peers.get(http2 ? ["--http2"] : [])
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(try peers.hasDelivered())
-            let protocols = try await peers.nginx.protocols()
-            #expect(protocols == [http2 ? "HTTP/2.0" : "HTTP/1.1"])
+            #expect(try await peers.nginx.protocols() == [http2 ? "HTTP/2.0" : "HTTP/1.1"])
             // The server has sent a file with a trusted certificate, so this is a failure for now.
             let get = ["get", peers.nginx.secureURL("file.bin"), "-o", peers.folder["no"], "--retries", "0"]
             let untrusted = try await Shell.outcome(Resumectl.path, get, environment: peers.program.environment)
@@ -117,8 +117,7 @@ struct TransportTests {
             }
             first.send(SIGKILL)
             await first.wait()
-            let outcome = try await peers.get(["--http2", "--json"])
-            #expect(outcome.output.contains("\"event\":\"resumed\""))
+            #expect(try await peers.get(["--http2", "--json"]).output.contains("\"event\":\"resumed\""))
             #expect(try peers.hasDelivered())
         }
     }
@@ -133,50 +132,46 @@ struct TransportTests {
             await peers.proxy.stop()
             let past = try await peers.get(environment: ["https_proxy": peers.proxy.url, "no_proxy": "127.0.0.1"])
             #expect(past.status == 0, "\(past.errors)")
-            let down = try await peers.get(["--retries", "0"], environment: ["https_proxy": peers.proxy.url])
-            #expect(down.status == 75)
+            #expect(
+                try await peers.get(["--retries", "0"], environment: ["https_proxy": peers.proxy.url]).status == 75)
         }
     }
 
     @Test("http is sent to the proxy in full; missing credentials are reported, and never go to the origin")
     func plain() async throws {
-        try await TemporaryFolder.with { folder in
-            let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
-            try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
-                let proxy = try await Tinyproxy(user: "user", password: "secret")
-                let program = Resumectl(folder: folder)
-                let get = { (proxy: String) in
-                    try await Shell.outcome(
-                        Resumectl.path, ["get", server.baseURL + "/f", "-o", folder["out"], "--retries", "0"],
-                        environment: program.environment.merging(["http_proxy": proxy, "no_proxy": ""]) { $1 })
-                }
-                let refused = try await get(proxy.url)
-                let done = try await get(proxy.url.replacing("://", with: "://user:secret@"))
-                let log = try proxy.log()
-                await proxy.stop()
-                #expect(refused.status == 1)
-                #expect(refused.errors.contains("407"))
-                #expect(done.status == 0, "\(done.errors)")
-                #expect(server.requests.count == 1)
-                // A tunnel would have been logged as one.
-                #expect(!log.contains("CONNECT 127.0.0.1:"))
-                #expect(log.contains("GET http://127.0.0.1:\(server.port)/f"))
-                #expect(server.requests.first?.field("Proxy-Authorization") == nil)
-                #expect(try resource.content.matches(Files.bytes(folder["out"])))
+        let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
+        try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
+            let proxy = try await Tinyproxy(user: "user", password: "secret")
+            let program = Resumectl(folder: folder)
+            let get = { (proxy: String) in
+                try await Shell.outcome(
+                    Resumectl.path, ["get", server.baseURL + "/f", "-o", folder["out"], "--retries", "0"],
+                    environment: program.environment.merging(["http_proxy": proxy, "no_proxy": ""]) { $1 })
             }
+            let refused = try await get(proxy.url)
+            let done = try await get(proxy.url.replacing("://", with: "://user:secret@"))
+            let log = try proxy.log()
+            await proxy.stop()
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("407"))
+            #expect(done.status == 0, "\(done.errors)")
+            #expect(server.requests.count == 1)
+            // A tunnel would have been logged as one.
+            #expect(!log.contains("CONNECT 127.0.0.1:"))
+            #expect(log.contains("GET http://127.0.0.1:\(server.port)/f"))
+            #expect(server.requests.first?.field("Proxy-Authorization") == nil)
+            #expect(try resource.content.matches(Files.bytes(folder["out"])))
         }
     }
 
     @Test("A proxy that cannot be used is reported before anything is sent")
     func unusable() async throws {
-        try await TemporaryFolder.with { folder in
-            let program = Resumectl(folder: folder)
-            let outcome = try await Shell.outcome(
-                Resumectl.path, ["get", "http://127.0.0.1:9/f", "-o", folder["out"]],
-                environment: program.environment.merging(["http_proxy": "ftp://proxy:1", "no_proxy": ""]) { $1 })
-            #expect(outcome.status == 1)
-            #expect(outcome.errors.contains("http_proxy"))
-        }
+        let program = Resumectl(folder: folder)
+        let outcome = try await Shell.outcome(
+            Resumectl.path, ["get", "http://127.0.0.1:9/f", "-o", folder["out"]],
+            environment: program.environment.merging(["http_proxy": "ftp://proxy:1", "no_proxy": ""]) { $1 })
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("http_proxy"))
     }
 
     @Test("HTTP/2: an invalid status does not crash the program", arguments: ["42", "-5", "1000", "101", "2x0"])
@@ -354,27 +349,25 @@ struct TransportTests {
 
     @Test("SOCKS 5: the proxy resolves the name; one that refuses is reported, with the host", arguments: [0, 5])
     func socks(reply: Int) async throws {
-        try await TemporaryFolder.with { folder in
-            let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
-            try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
-                let port = try Loopback.freePort()
-                let proxy = try Shell.start(
-                    "python3", ["-c", Self.socks, "\(port)", "\(server.port)", "\(reply)"], output: folder["python"])
-                try #require(try await Loopback.waits(for: proxy, at: port))
-                let program = Resumectl(folder: folder)
-                let outcome = try await Shell.outcome(
-                    Resumectl.path, ["get", "http://origin.invalid/f", "-o", folder["out"], "--retries", "0"],
-                    environment: program.environment.merging([
-                        "all_proxy": "socks5h://127.0.0.1:\(port)", "no_proxy": "",
-                    ]) { $1 })
-                proxy.send(SIGTERM)
-                await proxy.wait()
-                #expect(outcome.status == (reply == 0 ? 0 : 75), "\(outcome.errors)")
-                #expect(outcome.errors.contains("origin.invalid via the proxy 127.0.0.1:\(port)") == (reply > 0))
-                let log = String(decoding: try Files.bytes(folder["python"]), as: UTF8.self)
-                #expect(log.contains("origin.invalid"))
-                #expect(server.requests.map { $0.field("Host") } == (reply == 0 ? ["origin.invalid"] : []))
-            }
+        let resource = Resource(Content(length: 200_000, seed: 1), etag: "\"a\"")
+        try await OriginServer.withServer(handler: { .file(resource, for: $0) }) { server in
+            let port = try Loopback.freePort()
+            let proxy = try Shell.start(
+                "python3", ["-c", Self.socks, "\(port)", "\(server.port)", "\(reply)"], output: folder["python"])
+            try #require(try await Loopback.waits(for: proxy, at: port))
+            let program = Resumectl(folder: folder)
+            let outcome = try await Shell.outcome(
+                Resumectl.path, ["get", "http://origin.invalid/f", "-o", folder["out"], "--retries", "0"],
+                environment: program.environment.merging([
+                    "all_proxy": "socks5h://127.0.0.1:\(port)", "no_proxy": "",
+                ]) { $1 })
+            proxy.send(SIGTERM)
+            await proxy.wait()
+            #expect(outcome.status == (reply == 0 ? 0 : 75), "\(outcome.errors)")
+            #expect(outcome.errors.contains("origin.invalid via the proxy 127.0.0.1:\(port)") == (reply > 0))
+            let log = String(decoding: try Files.bytes(folder["python"]), as: UTF8.self)
+            #expect(log.contains("origin.invalid"))
+            #expect(server.requests.map { $0.field("Host") } == (reply == 0 ? ["origin.invalid"] : []))
         }
     }
 

@@ -1,21 +1,12 @@
 internal import Foundation
 internal import TestSupport
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// A case on a copy of the store: plants, runs the commands, rebuilds, and checks everything.
 struct CaseRun {
     let example: FuzzCase
     let folder: TemporaryFolder
     let origin: String
     let programs: Programs
-    /// The violations.
     private(set) var violations: [String] = []
     /// The exit statuses, counted.
     private(set) var statuses: [Int32: Int] = [:]

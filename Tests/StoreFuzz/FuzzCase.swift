@@ -12,7 +12,6 @@ struct FuzzCase: Sendable, CustomStringConvertible {
         case blob(Int, BlobDamage)
     }
 
-    /// The damage of a blob.
     enum BlobDamage: String, Sendable, CaseIterable {
         case removed, truncated, empty, folder, pipe, symbolicLink, symbolicLinkToItself, hardLink
     }

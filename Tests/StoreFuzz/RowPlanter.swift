@@ -9,7 +9,6 @@ struct RowPlanter {
 
     private var tables: [String] { Array(Set(columns.map(\.table))).sorted() }
 
-    /// One statement.
     mutating func statement() -> String {
         let table = random.pick(tables)
         let own = columns.filter { $0.table == table }

@@ -22,7 +22,6 @@ package struct StoreFuzzer: Sendable {
 
     /// The findings.
     package struct Report: Sendable {
-        /// The number of cases.
         package var cases = 0
         /// The number of processes.
         package var runs = 0

@@ -123,7 +123,6 @@ package final class Nginx {
         }
     }
 
-    /// Stops it.
     package func stop() async {
         process.send(SIGTERM)
         await process.wait()

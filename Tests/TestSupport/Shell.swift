@@ -71,6 +71,17 @@ package enum Shell {
             errors: String(decoding: try Files.bytes(folder["err"]), as: UTF8.self))
     }
 
+    /// The characters of a text that a terminal obeys, or that change the direction of what is read.
+    package static func hidden(in text: String) -> [String] {
+        text.unicodeScalars.filter { scalar in
+            guard scalar != "\n" else { return false }
+            return switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: true
+            default: false
+            }
+        }.map { "U+" + String($0.value, radix: 16) }
+    }
+
     /// Runs a program, and throws if it fails.
     ///
     /// - Returns: Its standard output.

@@ -1,10 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
 internal import Foundation
 package import ResumeStore
 
@@ -39,6 +32,63 @@ package struct TemporaryFolder: Sendable {
 
     /// The path of a name in the folder.
     package subscript(name: String) -> String { "\(path)/\(name)" }
+
+    /// Mounts a file system at `disk` in the folder, as root, and unmounts it after the body.
+    ///
+    /// - Parameters:
+    ///   - options: The arguments of `mount` before the place, for a shell.
+    ///   - body: The code that uses it.
+    /// - Throws: ``Shell/Failure`` if it cannot be mounted; any error from `body`.
+    package func withDisk(_ options: String, _ body: () async throws -> Void) async throws {
+        try await Shell.run("mkdir", self["disk"])
+        try await Shell.run("sh", "-c", "mount \(options) '\(self["disk"])'")
+        do {
+            try await body()
+        } catch {
+            // Even if a process still uses it.
+            try await Shell.run("umount", "--lazy", self["disk"])
+            throw error
+        }
+        try await Shell.run("umount", self["disk"])
+    }
+
+    /// The names of the blobs of the store in it, sorted.
+    ///
+    /// - Throws: An error if they cannot be read.
+    package func blobs() throws -> [String] { try Files.names(in: self["store/blobs"]) }
+
+    /// The path of the first blob of the store in it.
+    ///
+    /// - Throws: ``Shell/Failure`` if there is none.
+    package func blob() throws -> String {
+        guard let name = try blobs().first else { throw Shell.Failure(description: "There is no blob.") }
+        return self["store/blobs/\(name)"]
+    }
+}
+
+/// A folder that is removed with the value that holds it, for suites: each test has its own.
+@propertyWrapper
+package struct Temporary: Sendable {
+    private let owner = Owner()
+
+    package var wrappedValue: TemporaryFolder { owner.folder }
+
+    /// Creates a folder; without one, no test can run.
+    package init() {}
+
+    private final class Owner: Sendable {
+        let folder: TemporaryFolder
+
+        init() {
+            do {
+                folder = try TemporaryFolder()
+            } catch {
+                fatalError("The test's folder cannot be created: \(error)")
+            }
+        }
+
+        deinit { folder.remove() }
+    }
 }
 
 /// Reading and writing whole files in tests.
@@ -50,6 +100,11 @@ package enum Files {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
+    /// Whether a file has just these bytes; a test that fails prints neither.
+    ///
+    /// - Throws: An error if it cannot be read.
+    package static func matches(_ path: String, _ bytes: [UInt8]) throws -> Bool { try self.bytes(path) == bytes }
+
     /// Writes a file.
     ///
     /// - Throws: An error if it cannot be written.
@@ -57,7 +112,6 @@ package enum Files {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    /// Whether a file exists.
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     /// The names in a folder, sorted.

@@ -1,6 +1,5 @@
 /// A certificate for a test server, created by the `openssl` program.
 package struct TestCertificate: Sendable {
-    /// The issuer.
     package enum Issuer: Sendable {
         /// The authority that the test trusts.
         case trusted

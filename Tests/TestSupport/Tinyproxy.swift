@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
+internal import Foundation
 
 /// A forward proxy from the system's packages, on a free loopback port, stopped by its process.
 package final class Tinyproxy: Sendable {
