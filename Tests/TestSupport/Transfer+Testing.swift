@@ -22,6 +22,13 @@ extension DownloadStore {
 }
 
 extension Transfer {
+    /// Reaches a verdict on a response to a plan and prepares for its body, as a request loop does.
+    package func receive(_ response: HTTPResponse, to plan: Plan) async throws -> Verdict {
+        let verdict = try judge(response, to: plan)
+        try await prepare(for: verdict, of: response)
+        return verdict
+    }
+
     /// Receives the head of the answer to the next request.
     @discardableResult
     package func receive(head: HTTPResponse) async throws -> Verdict { try await receive(head, to: plan()) }

@@ -160,7 +160,7 @@ extension DownloadRun: RequestClient {
 
     var deliveredRepresentation: Representation? { request.deliveredFile?.representation }
 
-    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
+    func prepare(for verdict: Verdict, of head: HTTPResponse) async throws {
         // For a selection, the limit applies to the transfer's length, once it is known, and to the bytes that must be
         // read before the ranges.
         if request.selection == nil, verdict.usesBody { try requireAllowed(length: head.announcedLength) }
@@ -168,7 +168,7 @@ extension DownloadRun: RequestClient {
         if let representation = verdict.continuation?.representation {
             try await requireName(of: representation, isNew: begun != nil)
         }
-        try await transfer.follow(verdict, of: head)
+        try await transfer.prepare(for: verdict, of: head)
         if case .append = verdict, let comparison = names.comparison {
             // The stored bytes may show a difference before any others are received.
             try comparison.advance(to: await transfer.contiguousLength, of: await transfer.heldBytes, isLast: true)
@@ -179,7 +179,7 @@ extension DownloadRun: RequestClient {
         if let begun, request.usesServerFilename { try await transfer.setDestination(destination(for: begun)) }
     }
 
-    mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
+    mutating func willReceive(_ verdict: Verdict, after held: HeldPartial) async {
         digestCourse.receive(verdict)
         guard let use = verdict.continuation else { return }
         if verdict.replaces, request.restarts {
@@ -230,7 +230,7 @@ extension DownloadRun: RequestClient {
 
     var renews: Bool { request.refresh != nil }
 
-    var answered: OriginPace.Turn? { begun.answer?.turn }
+    var firstTurn: OriginPace.Turn? { begun.answer?.turn }
 
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes

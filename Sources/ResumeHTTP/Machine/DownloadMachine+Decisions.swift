@@ -1,22 +1,24 @@
 import HTTPTypes
 
-/// The decisions of each state.
+/// The decisions: each function is called with the input of the same name.
 extension DownloadMachine {
-    /// Begins with a plan: compares samples first if nothing else proves the stored bytes.
-    mutating func begin(_ plan: Plan, _ stored: Stored, _ seed: UInt64) -> Action {
+    /// Compares samples before a planned request if nothing else proves the stored bytes.
+    mutating func planned(_ plan: Plan, _ stored: Stored, _ seed: UInt64) -> Action {
         let plan = plan.limited(by: &ranges, of: stored.held.representation?.completeLength)
-        guard avoided == nil, let representation = stored.held.representation, !stored.held.isEmpty else {
+        guard rangeObstacle == nil, let representation = stored.held.representation, !stored.held.isEmpty else {
             return send(plan)
         }
         let places: [Range<Int64>]
         let shift: Int64
         switch (stored.proof, plan) {
         case (.samples, _):
-            guard let offset = stored.held.sampleShift else { return giveUp(.samplesUnanswered, stored) }
-            (places, shift) = (stored.ranges, offset)
+            state = .comparing(plan, stored)
+            guard let known = stored.held.sampleShift else { return giveUp(.samplesUnanswered, stored) }
+            (places, shift) = (stored.ranges, known)
         case (.representation, .range(let next))
         where next.validator == nil && comparedLength != stored.held.length && !stored.policy.hasDigest:
-            // The bytes after that are compared with the response to the plan's request.
+            // The response to the plan's request brings the bytes from its start on again, and they are compared then. A
+            // damaged row must not overflow.
             let first = next.first &- next.shift
             places = [first..<max(first, next.start &- next.shift)] + (stored.held.nextHeld.map { [$0] } ?? [])
             shift = next.shift
@@ -34,15 +36,14 @@ extension DownloadMachine {
         return .request(plan)
     }
 
-    /// Decides what the comparison of samples means for a plan.
-    mutating func follow(_ verdict: SampleVerdict, _ plan: Plan, _ stored: Stored) -> Action {
+    mutating func compared(_ verdict: SampleVerdict, _ plan: Plan, _ stored: Stored) -> Action {
         switch verdict {
         case .agree:
             comparedLength = stored.held.length
             // The next plan depends on what was learned.
             return stored.needsSamples ? planAgain() : send(plan)
-        case .differ(let reason) where stored.isOwn: return giveUp(reason, for: .otherFile, stored)
-        case .unproved(let reason) where stored.isOwn: return giveUp(reason, stored)
+        case .differ(let reason) where stored.isNotAdopted: return giveUp(reason, for: .otherFile, stored)
+        case .unproved(let reason) where stored.isNotAdopted: return giveUp(reason, stored)
         case .differ(let reason): return end(.discard(reason))
         case .unproved(let reason): return end(.askForWhole(reason), noting: reason)
         }
@@ -57,9 +58,10 @@ extension DownloadMachine {
     }
 
     /// Decides whether a verdict is followed.
-    mutating func judge(_ evaluation: Evaluation, _ answer: Answer) -> Action {
+    mutating func evaluated(_ evaluation: Evaluation, _ answer: Answer) -> Action {
         furthest = max(furthest, answer.held.length)
         switch evaluation {
+        // The transfer knows now that samples must agree, so the next plan begins with them.
         case .omitsCondition, .compareSamples: return end(.askAgain)
         case .requestWhole(let reason): return end(.askForWhole(reason))
         case .wentBack: return end(.wentBack)
@@ -68,11 +70,11 @@ extension DownloadMachine {
                 ranges.closeBody(prefix: use.offset, isConditional: answer.plan.hasIfRange)
             {
                 // A range is requested again.
-                avoidsRange = nil
+                reasonForWhole = nil
                 return end(.askAgain)
             }
             var verdict = verdict
-            // Another file was refused in the same way without a range.
+            // The origin has refused the whole of another file too, for the reason for which it refused a range.
             if case .askForWhole(let reason) = verdict, answer.refusals.contains(reason.code) {
                 verdict = .refuse(reason)
             }
@@ -81,9 +83,8 @@ extension DownloadMachine {
         }
     }
 
-    /// Decides what to do with a response after the transfer was prepared for its verdict.
-    mutating func follow(_ verdict: Verdict, _ answer: Answer) -> Action {
-        // Bytes that come again are neither a restart nor progress.
+    mutating func prepared(_ verdict: Verdict, _ answer: Answer) -> Action {
+        // A body that comes again, to be compared with what was passed on, is no restart.
         let isAnew = verdict.replaces && !answer.held.isEmpty && !verdict.sendsAgain
         if let use = verdict.continuation, !began(anew: isAnew) { return .fail(unstable: use.reason) }
         switch verdict {
@@ -97,7 +98,7 @@ extension DownloadMachine {
             return end(.retry(reason, afterSeconds: seconds, status: answer.status.code))
         case .refuse(let reason):
             state = .ended(answer.plan)
-            return .refuse(reason, isRepeated: avoidsRange?.code == reason.code)
+            return .refuse(reason, isRepeated: reasonForWhole?.code == reason.code)
         }
     }
 
@@ -106,52 +107,60 @@ extension DownloadMachine {
     /// - Parameter anew: Whether the body replaces the stored bytes.
     /// - Returns: Whether that is allowed; false if it happened too often.
     private mutating func began(anew: Bool) -> Bool {
-        // The restart has been counted when the whole file was requested.
-        defer { avoidsRange = nil }
+        defer { reasonForWhole = nil }
         if anew { ranges.startedOver() }
-        return !anew || avoidsRange != nil || budget.restarted()
+        // The restart has been counted when the whole file was requested.
+        return !anew || reasonForWhole != nil || budget.restarted()
+    }
+
+    mutating func renewed(_ isRenewed: Bool, _ reason: Reason, _ answer: Answer) -> Action {
+        let isSmaller = reason == .noProgress && answer.count.map { ranges.sentNothingNew($0) } == true
+        return end(isRenewed || isSmaller ? .askAgain : .askForWhole(reason))
     }
 
     /// Learns from a body which ranges the server sends.
-    mutating func learned(_ outcome: RequestOutcome, _ verdict: Verdict, _ answer: Answer) -> RequestOutcome {
-        guard case .body(let received, let failure) = outcome, verdict.usesBody else { return outcome }
+    mutating func received(_ outcome: RequestOutcome, _ verdict: Verdict, _ answer: Answer) -> Action {
+        guard case .body(let received, let failure) = outcome, verdict.usesBody else { return end(outcome) }
         if case .range = answer.plan, let count = answer.count {
             ranges.sent(count)
         } else if received == 0 {
             ranges.endedInPrefix(isConditional: answer.plan.hasIfRange)
         }
-        return verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome
+        // What comes again is no progress.
+        return end(verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome)
     }
 
     /// Decides what follows a request: another one, a wait, or the end.
     package mutating func next(after outcome: RequestOutcome, at moment: RetryBudget.Moment) -> RetryBudget.Action {
         switch outcome {
         case .body(let received, let failure):
-            if received > 0 { (failedRanges, unused) = (0, 0) }
-            // The remaining bytes were not part of the request.
+            if received > 0 { (failedRanges, unusedResponses) = (0, 0) }
+            // The request was for a part, which is complete.
             if received > 0, failure == nil {
                 budget.add(received, of: moment.total)
                 return received < Self.small ? .wait(RetryBudget.pause) : .askAgain
             }
             return budget.failed(received: received, at: moment)
-        case .discard, .wentBack: return start(avoidingRange: nil)
+        case .discard, .wentBack: return restart(forWhole: nil)
         case .askAgain:
-            unused += 1
-            return unused <= Self.mostUnused ? .askAgain : budget.failed(received: 0, at: moment)
-        case .askForWhole(let reason): return ranges.refused() ? start(avoidingRange: reason) : .askAgain
+            unusedResponses += 1
+            return unusedResponses <= Self.mostUnused ? .askAgain : budget.failed(received: 0, at: moment)
+        case .askForWhole(let reason): return ranges.refused() ? restart(forWhole: reason) : .askAgain
         case .retry(_, let seconds, let status):
             // An overloaded server fails at every request; one that cannot serve ranges responds with 500 to those.
             if status == 500, case .range? = state.plan { failedRanges += 1 }
-            if failedRanges >= 2, avoidsRange == nil, start(avoidingRange: .rangeFailsRepeatedly) == .unstable {
-                return .unstable
+            if failedRanges >= 2, reasonForWhole == nil {
+                guard restart(forWhole: .rangeFailsRepeatedly) == .askAgain else { return .unstable }
             }
             return budget.failed(received: 0, retryAfter: seconds, at: moment)
+        // The loop waits for the origin.
         case .crowded, .closed: return .askAgain
         }
     }
 
-    private mutating func start(avoidingRange reason: Reason?) -> RetryBudget.Action {
-        avoidsRange = reason
+    /// Counts a restart.
+    private mutating func restart(forWhole reason: Reason?) -> RetryBudget.Action {
+        reasonForWhole = reason
         return budget.restarted() ? .askAgain : .unstable
     }
 }
@@ -159,6 +168,6 @@ extension DownloadMachine {
 extension DownloadMachine.Stored {
     fileprivate var needsSamples: Bool { if case .samples = proof { true } else { false } }
 
-    /// Whether samples must agree, and the bytes are from another URL or under a digest, not those of another program.
-    fileprivate var isOwn: Bool { if case .samples(isAdopted: false, _) = proof { true } else { false } }
+    /// Whether samples must agree because the bytes are from another URL or under a digest, not from another program.
+    fileprivate var isNotAdopted: Bool { if case .samples(isAdopted: false, _) = proof { true } else { false } }
 }

@@ -3,8 +3,9 @@ package import HTTPTypes
 /// Decides what a download does next, from its first request until all of its bytes are stored.
 ///
 /// It is a value without I/O or a clock: times and random numbers come with the inputs. A driver carries out one action
-/// after the other and hands over what came of it. `Plan`, `Verdict`, `RangeCourse`, `SampleCourse` and `RetryBudget`
-/// decide the parts. docs/architecture.md has a table of its states.
+/// after the other and hands over the result to ``handle(_:)``. When a request has ended, it asks ``next(after:at:)``
+/// whether to go on, to wait or to give up. `Plan`, `Verdict`, `RangeCourse`, `SampleCourse` and `RetryBudget` decide the
+/// parts. docs/architecture.md has a table of the states.
 package struct DownloadMachine: Sendable {
     /// What a download does at the moment.
     package enum State: Sendable {
@@ -16,13 +17,12 @@ package struct DownloadMachine: Sendable {
         case requesting(Plan)
         /// The transfer prepares for what a verdict on the response says.
         case preparing(Verdict, Answer)
-        /// The response is of no use for a range, for a reason; the caller may have another URL.
+        /// The response cannot be used to continue the stored bytes; the caller is asked for another URL.
         case renewing(Reason, Answer)
         /// The body of the response is received.
         case receiving(Verdict, Answer)
         /// The request has ended, and what follows is not decided yet.
         case ended(Plan)
-        /// All bytes are stored.
         case complete
 
         /// The plan of the request; nil if there is none.
@@ -46,9 +46,12 @@ package struct DownloadMachine: Sendable {
         package enum Proof: Sendable {
             /// The validator, or what is known of the server's file.
             case representation
-            /// Samples of all of them; `isMarked` if another caller's digest could prove some of them instead.
+            /// Samples of all of them.
+            ///
+            /// `isAdopted` if another program has received them. `isMarked` if a caller has named a digest under which
+            /// some of them were received, which this caller does not name.
             case samples(isAdopted: Bool, isMarked: Bool)
-            /// A hash of the bytes that were passed on.
+            /// A hash of the bytes, which were passed on to the reader of `get -o -` and are not stored.
             case hash
         }
 
@@ -73,10 +76,11 @@ package struct DownloadMachine: Sendable {
         /// Describes a response.
         ///
         /// - Parameters:
-        ///   - plan: The plan of its request.
-        ///   - head: Its head.
+        ///   - plan: The plan of the request.
+        ///   - head: The head of the response.
         ///   - held: What was stored before it.
-        ///   - refusals: Why the origin refused other files in the same way with and without a range.
+        ///   - refusals: Why the origin has refused ranges of other files, if it then refused the whole file for the
+        ///     same reason.
         package init(to plan: Plan, _ head: HTTPResponse, after held: HeldPartial, refusals: Set<Reason.Code>) {
             self.plan = plan
             status = head.status
@@ -97,39 +101,40 @@ package struct DownloadMachine: Sendable {
         case compared(SampleVerdict)
         /// The response was evaluated.
         case evaluated(Evaluation, Answer)
-        /// The transfer is prepared, after a time in which it could not try again.
+        /// The transfer is prepared, and may have waited for room, which is no time of failures.
         case prepared(after: Duration)
         /// Whether the caller has another URL or other header fields.
         case renewed(Bool)
         /// The body was received, as far as it came.
         case received(RequestOutcome)
-        /// What is stored may have changed, or a wait is over.
+        /// The request failed.
+        case failed(RequestOutcome)
+        /// The action is done, and has no result.
         case goOn
     }
 
-    /// What to do.
+    /// What the driver does.
     package enum Action: Sendable {
         /// Plan a request, which avoids ranges if there is a reason.
         case plan(avoiding: Reason?)
         /// Compare samples of the stored bytes with the server's file.
         case compare(SampleCourse)
-        /// Give up the bytes that only another caller's digest proves.
+        /// Discard the bytes that were received under a digest that this caller does not name.
         case dropMarked(Reason)
         /// Send a request and evaluate the response.
         case request(Plan)
-        /// Prepare the transfer for a verdict.
+        /// Prepare the transfer for a verdict: a new blob, room, the validators to store.
         case prepare(Verdict)
-        /// Ask the caller for another URL or other header fields.
         case renew
         /// End the download, unless the caller has another URL; `isRepeated` if it was refused for this reason before.
         case refuse(Reason, isRepeated: Bool)
-        /// Receive the body that a verdict permits, if any, behind the stored bytes.
+        /// Receive the body if the verdict uses it.
         case receive(Verdict, after: HeldPartial)
         /// The request has ended; record why the stored bytes were not used, if there is a reason.
         case end(RequestOutcome, noting: Reason? = nil)
         /// End the download: it restarted too often.
         case fail(unstable: Reason)
-        /// All bytes are stored.
+        /// End: all bytes are stored.
         case finish
     }
 
@@ -138,11 +143,12 @@ package struct DownloadMachine: Sendable {
     package var budget: RetryBudget
     /// How ranges are requested.
     package var ranges = RangeCourse()
+    /// How often the server failed with status 500 at a range.
     var failedRanges = 0
     /// The number of unused responses since a body brought bytes.
-    var unused = 0
+    var unusedResponses = 0
     /// Why the next request is for the whole file whatever is stored; nil if it is not.
-    var avoidsRange: Reason?
+    var reasonForWhole: Reason?
     /// The number of bytes that were stored when samples of them were compared last.
     var comparedLength: Int64?
     /// The largest number of bytes that the transfer has held.
@@ -161,39 +167,38 @@ package struct DownloadMachine: Sendable {
     /// Whether samples of this number of stored bytes have just agreed.
     package func hasCompared(_ length: Int64) -> Bool { comparedLength == length }
 
-    /// Decides what to do after an action; an input that does not belong to the state leads to another plan.
+    /// Decides what to do after an action.
     package mutating func handle(_ input: Input) -> Action {
         switch (state, input) {
-        case (.planning, .planned(let plan, let stored, let seed)): return begin(plan, stored, seed)
+        case (.planning, .planned(let plan, let stored, let seed)): return planned(plan, stored, seed)
         case (.planning, .isComplete):
             state = .complete
             return .finish
-        case (.comparing(let plan, let stored), .compared(let verdict)): return follow(verdict, plan, stored)
-        case (.requesting, .evaluated(let evaluation, let answer)): return judge(evaluation, answer)
+        case (.comparing(let plan, let stored), .compared(let verdict)): return compared(verdict, plan, stored)
+        case (.requesting, .evaluated(let evaluation, let answer)): return evaluated(evaluation, answer)
         case (.preparing(let verdict, let answer), .prepared(let time)):
             budget.leaveOut(time)
-            return follow(verdict, answer)
+            return prepared(verdict, answer)
         case (.renewing(let reason, let answer), .renewed(let isRenewed)):
-            let isSmaller = reason == .noProgress && answer.count.map { ranges.sentNothingNew($0) } == true
-            return end(isRenewed || isSmaller ? .askAgain : .askForWhole(reason))
-        case (.receiving(let verdict, let answer), .received(let outcome)):
-            return end(learned(outcome, verdict, answer))
+            return renewed(isRenewed, reason, answer)
+        case (.receiving(let verdict, let answer), .received(let outcome)): return received(outcome, verdict, answer)
+        case (_, .failed(let outcome)): return end(outcome)
+        case (_, .goOn): return planAgain()
+        // It does not belong to the state.
         default: return planAgain()
         }
     }
 
-    /// Plans the next request.
     mutating func planAgain() -> Action {
         state = .planning
-        return .plan(avoiding: avoided)
+        return .plan(avoiding: rangeObstacle)
     }
 
-    /// Ends the request.
     mutating func end(_ outcome: RequestOutcome, noting reason: Reason? = nil) -> Action {
         if let plan = state.plan { state = .ended(plan) }
         return .end(outcome, noting: reason)
     }
 
-    /// Why ranges are avoided; nil if they are not.
-    var avoided: Reason? { avoidsRange ?? (ranges.isPlain ? .rangeFailsRepeatedly : nil) }
+    /// Why no range is requested; nil if one may be.
+    var rangeObstacle: Reason? { reasonForWhole ?? (ranges.isPlain ? .rangeFailsRepeatedly : nil) }
 }

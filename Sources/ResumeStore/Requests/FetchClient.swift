@@ -48,9 +48,10 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
         return .body(received: max(await transfer.partial.length - start, 0), failure: failure)
     }
 
-    var answered: OriginPace.Turn? { first == nil ? nil : 0 }
+    // Fetches share no origins, so any number is that of a turn.
+    var firstTurn: OriginPace.Turn? { first == nil ? nil : 0 }
 
-    mutating func judged(_ verdict: Verdict, after held: HeldPartial) async {
+    mutating func willReceive(_ verdict: Verdict, after held: HeldPartial) async {
         if verdict.usesBody { isOfOneAnswer = verdict.replaces }
     }
 

@@ -30,11 +30,11 @@ package protocol RequestClient {
     /// The file that was delivered earlier; nil if there is none.
     var deliveredRepresentation: Representation? { get }
 
-    /// Prepares the transfer for what follows a verdict, which has changed nothing yet.
-    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws
+    /// Prepares the transfer for a verdict on a response.
+    func prepare(for verdict: Verdict, of head: HTTPResponse) async throws
 
-    /// Handles the verdict on a response; `held` is the state before it.
-    mutating func judged(_ verdict: Verdict, after held: HeldPartial) async
+    /// Called before the body that a verdict uses is received, or when nothing is missing; `held` is the state before it.
+    mutating func willReceive(_ verdict: Verdict, after held: HeldPartial) async
 
     /// Obtains another URL or other header fields after a response that refuses a range, if there are any.
     mutating func renew(after head: HTTPResponse) async throws -> Bool
@@ -62,8 +62,8 @@ package protocol RequestClient {
     /// Returns what a failure without a response says about the server; nil if nothing.
     func noAnswer(_ failure: any Error) -> NoAnswer?
 
-    /// The turn of the next request at its origin, if the response has arrived already.
-    var answered: OriginPace.Turn? { get }
+    /// The turn of the first request, if its response has arrived already.
+    var firstTurn: OriginPace.Turn? { get }
 
     /// Whether a response that refuses the download may lead to another URL or other header fields.
     var renews: Bool { get }
@@ -77,8 +77,8 @@ extension RequestClient {
 
     var deliveredRepresentation: Representation? { nil }
 
-    func follow(_ verdict: Verdict, of head: HTTPResponse) async throws {
-        try await transfer.follow(verdict, of: head)
+    func prepare(for verdict: Verdict, of head: HTTPResponse) async throws {
+        try await transfer.prepare(for: verdict, of: head)
     }
 
     mutating func renew(after head: HTTPResponse) async throws -> Bool { false }

@@ -3,20 +3,25 @@ import ResumeHTTP
 
 /// Waits for the origin, which all downloads of a run share, and between requests.
 extension RequestLoop {
-    /// A request at an origin.
-    typealias Turn = (origin: String, number: OriginPace.Turn)
+    /// The turn of a request at an origin.
+    struct Turn {
+        let origin: String
+        let number: OriginPace.Turn
+        /// Whether the request has ended.
+        var isOver = false
+    }
 
     /// Waits until a request may be sent.
     mutating func takeTurn() async throws -> Turn {
         while true {
             let origin = await transfer.origin
-            if let turn = client.answered {
-                return (origin, origins.with(origin) { $0.join(again: turn) })
+            if let turn = client.firstTurn {
+                return Turn(origin: origin, number: origins.with(origin) { $0.join(again: turn) })
             }
             try Task.checkCancellation()
             let now = clock.now()
             switch origins.with(origin, { $0.enter(at: now) }) {
-            case .go(let number): return (origin, number)
+            case .go(let number): return Turn(origin: origin, number: number)
             case .closed(let time): try await wait(for: origin, until: time)
             case .full:
                 client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin)))

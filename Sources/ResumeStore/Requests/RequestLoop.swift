@@ -13,17 +13,18 @@ package struct RequestLoop<Client: RequestClient> {
 
     package var client: Client
     var machine: DownloadMachine
-    /// The samples that were not compared yet when a request failed for now, and the number of bytes stored then.
+    /// The comparison of samples that a failed request has interrupted, and the number of bytes stored then.
     var samples: (course: SampleCourse, held: Int64)?
     let sampleSeed: UInt64?
     let origins: OriginPaces
     let clock: StoreClock
     let longestWait: Duration
-    /// The turn of the last request; `isOver` if it has left its origin.
-    var turn: (turn: Turn, isOver: Bool)?
+    /// That of the last request; nil before the first one.
+    var turn: Turn?
     /// The response whose body is not used yet.
     private var response: FetchResponse<Client.Body>?
-    /// The origin that the last response asks to leave alone for some time, with all of its files; nil if it does not.
+    /// The origin that wants no request for any of its files for some time, according to the last response; nil if there
+    /// is none.
     var closing: String?
     /// How often a refusal was attributed to the requests of other downloads.
     var timesYielded = 0
@@ -48,7 +49,6 @@ package struct RequestLoop<Client: RequestClient> {
         longestWait = limits.time
     }
 
-    /// Receives the bytes.
     var transfer: Transfer { client.transfer }
 
     /// Sends requests until the transfer is complete.
@@ -61,7 +61,7 @@ package struct RequestLoop<Client: RequestClient> {
             do {
                 action = machine.handle(try await perform(action, send))
             } catch let outcome as RequestOutcome {
-                action = .end(outcome)
+                action = machine.handle(.failed(outcome))
             }
         }
     }
@@ -84,15 +84,15 @@ package struct RequestLoop<Client: RequestClient> {
         case .prepare(let verdict):
             guard let head = response?.head else { break }
             let now = clock.now()
-            try await client.follow(verdict, of: head)
+            try await client.prepare(for: verdict, of: head)
             // It may have waited for room.
             return .prepared(after: clock.now() - now)
         case .receive(let verdict, let held):
-            await client.judged(verdict, after: held)
+            await client.willReceive(verdict, after: held)
             guard verdict.usesBody, let answer = response.take() else {
                 return .received(.body(received: 0, failure: nil))
             }
-            if let (turn, _) = turn { origins.with(turn.origin) { $0.serves(turn.number) } }
+            if let turn { origins.with(turn.origin) { $0.serves(turn.number) } }
             let start = verdict.replaces ? 0 : held.length
             return .received(
                 try await client.move(answer.body, of: answer.head, verdict, from: start, budget: &machine.budget))
@@ -104,7 +104,7 @@ package struct RequestLoop<Client: RequestClient> {
             do {
                 throw try await client.refused(by: answer.head, answer.body, because: reason)
             } catch let error where !(error is RequestOutcome) && isRepeated {
-                if let (turn, _) = turn { origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) } }
+                if let turn { origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) } }
                 throw error
             }
         case .end(let outcome, let reason):
@@ -121,9 +121,9 @@ package struct RequestLoop<Client: RequestClient> {
     private mutating func plan(avoiding reason: Reason?) async throws -> DownloadMachine.Input {
         endRequest()
         if await transfer.isComplete { return .isComplete }
-        if client.answered == nil { try Task.checkCancellation() }
+        if client.firstTurn == nil { try Task.checkCancellation() }
         let plan = await transfer.plan(avoidsRange: reason)
-        turn = (try await takeTurn(), false)
+        turn = try await takeTurn()
         closing = nil
         let stored = await transfer.stored
         return .planned(plan, stored, seed: sampleSeed ?? UInt64.random(in: .min ... .max))
@@ -135,7 +135,7 @@ package struct RequestLoop<Client: RequestClient> {
     ) async throws -> DownloadMachine.Input {
         response = answer
         let head = answer.head
-        guard let (turn, _) = turn else { return .goOn }
+        guard let turn else { return .goOn }
         let sender = answer.url?.origin ?? turn.origin
         note(head, from: sender)
         let isOwnWait = ResponseTiming(head).afterSeconds != nil && closing == nil
@@ -156,7 +156,7 @@ package struct RequestLoop<Client: RequestClient> {
     /// Ends the request that has the turn, and the body of a response that is not used.
     private mutating func endRequest() {
         if let response = response.take() { client.cancel(response.body) }
-        guard let (turn, isOver) = turn, !isOver else { return }
+        guard let turn, !turn.isOver else { return }
         origins.with(turn.origin) { $0.leave(turn.number) }
         self.turn?.isOver = true
     }
@@ -175,11 +175,12 @@ package struct RequestLoop<Client: RequestClient> {
                 let origin = await transfer.origin
                 return origins.with(origin) { if received > 0 { $0.works = true } }
             }
-            if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn?.turn) {
+            if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn) {
                 return try await follow(.crowded(nil))
             }
             try await decide(after: outcome, because: failure ?? ResponseFailure(.endedEarly))
         case .crowded(let reason):
+            // The next request waits for its turn.
             let origin = await transfer.origin
             client.retries(after: .zero, because: ResponseFailure(.noFurtherConnection(origin, reason)))
         case .askForWhole(let reason):
@@ -193,7 +194,7 @@ package struct RequestLoop<Client: RequestClient> {
             try await decide(
                 after: outcome, because: ResponseFailure(reason, status: status, afterSeconds: seconds))
         case .discard(let reason):
-            // First, so that no later transfer uses these bytes if this was the last attempt.
+            // Before the restart is counted, so that no later transfer uses these bytes if it was the last one.
             try await transfer.startBeside(because: reason)
             try await restart(because: reason)
             client.discarded(because: reason)

@@ -47,7 +47,7 @@ extension Transfer {
         case .compareSamples(let reason), .requestWhole(let reason): return .requestWhole(reason)
         case .wentBack: return .retry(.olderVersion, after: nil)
         case .judged(let verdict):
-            try await follow(verdict, of: response)
+            try await prepare(for: verdict, of: response)
             return switch verdict {
             case .append, .startOver, .startRange: .writeBody
             case .complete: .complete

@@ -112,11 +112,11 @@ public actor Transfer {
         HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
     }
 
-    /// Prepares for what follows a verdict, which has changed nothing yet.
+    /// Prepares for a verdict, which has changed nothing yet: for its body, or records why there is none.
     ///
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`,
     ///   `database`. Then the stored bytes are kept.
-    package func follow(_ verdict: Verdict, of response: HTTPResponse) async throws {
+    package func prepare(for verdict: Verdict, of response: HTTPResponse) async throws {
         try requireOpen()
         try await noteAbsence(response)
         if let use = verdict.continuation {
