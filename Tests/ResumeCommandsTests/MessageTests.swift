@@ -94,11 +94,13 @@ struct MessageTests {
         #expect(await first.value.status == .interrupted && server.requests.count == 1)
     }
 
-    @Test("A file with another digest has been written to standard output in part, and the message says so")
-    func output() async throws {
+    @Test(
+        "A file with another digest has been written to standard output in part, and the message says so",
+        arguments: [[], ["--keep"]])
+    func output(options: [String]) async throws {
         let server = try await home.serve(Sample.whole)
         let digest = String(repeating: "0", count: 64)
-        await home.stream([server.url(), "--sha256", digest], to: { _ in 0 })
+        await home.stream([server.url(), "--sha256", digest] + options, to: { _ in 0 })
             .expect(.refused, says: "the output is incomplete, and wrong", hides: "nothing was written")
         let held = await home.stream([server.url("/b"), "--sha256", digest, "--hold"], to: { _ in 0 })
         #expect(held.errors.contains("nothing was written"), "\(held.errors)")

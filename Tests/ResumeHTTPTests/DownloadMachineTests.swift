@@ -130,6 +130,86 @@ struct DownloadMachineTests {
         #expect(requests.next(.askForWhole(reason)) == .unstable)
     }
 
+    // MARK: Responses
+
+    /// What a machine does after the request of a plan was answered, and the transfer was prepared.
+    static func actions(_ evaluation: Evaluation, refusals: Set<Reason.Code> = [], held: HeldPartial = Fixture.tagged)
+        -> [String]
+    {
+        var requests = Requests()
+        let answer = DownloadMachine.Answer(to: Plan(for: held), response(206), after: held, refusals: refusals)
+        let action = requests.machine.handle(.evaluated(evaluation, answer))
+        guard case .prepare = action else { return [action.summary] }
+        return [action.summary, requests.machine.handle(.prepared(after: .zero)).summary]
+    }
+
+    @Test("What is no verdict ends the request, and so does a verdict without a body")
+    func evaluations() {
+        let reason = Reason.preconditionFailed
+        #expect(Self.actions(.omitsCondition) == ["end: askAgain"])
+        #expect(Self.actions(.compareSamples(reason)) == ["end: askAgain"])
+        #expect(Self.actions(.requestWhole(reason)) == ["end: askForWhole"])
+        #expect(Self.actions(.wentBack) == ["end: wentBack"])
+        #expect(Self.actions(.judged(.retry(reason))) == ["prepare", "end: retry"])
+        #expect(Self.actions(.judged(.complete(Representation(), reason))) == ["prepare", "receive"])
+        #expect(Self.actions(.judged(.askForWhole(reason))) == ["prepare", "renew"])
+        #expect(Self.actions(.judged(.refuse(reason))) == ["prepare", "refuse: precondition-failed"])
+    }
+
+    @Test("A range is refused if the origin has refused the whole of another file for the same reason")
+    func refusals() {
+        let reason = Reason.preconditionFailed
+        let refused = ["prepare", "refuse: precondition-failed"]
+        #expect(Self.actions(.judged(.askForWhole(reason)), refusals: [reason.code]) == refused)
+        #expect(
+            Self.actions(.judged(.askForWhole(reason)), refusals: [Reason.noProgress.code]) == ["prepare", "renew"])
+    }
+
+    @Test("The whole file that is refused for the reason for which its range was is refused again")
+    func repeatedRefusal() {
+        let reason = Reason.preconditionFailed
+        for isRepeated in [true, false] {
+            var requests = Requests()
+            #expect(requests.next(.askForWhole(isRepeated ? reason : .noProgress)) == .askAgain)
+            let answer = DownloadMachine.Answer(
+                to: .whole(reason: reason), response(412), after: Fixture.tagged, refusals: [])
+            _ = requests.machine.handle(.evaluated(.judged(.refuse(reason)), answer))
+            guard case .refuse(_, isRepeated) = requests.machine.handle(.prepared(after: .zero)) else {
+                Issue.record("isRepeated: \(isRepeated)")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "Bytes that come again are progress only beyond those that were received before", arguments: [60_000, 120_000])
+    func sentAgain(received: Int64) {
+        var requests = Requests()
+        var use = Verdict.Continuation(whole: Representation(), reason: .sentAgain)
+        use.offset = 0
+        let answer = DownloadMachine.Answer(
+            to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])
+        _ = requests.machine.handle(.evaluated(.judged(.startRange(use)), answer))
+        #expect(requests.machine.handle(.prepared(after: .zero)).summary == "receive", "it is no restart")
+        let action = requests.machine.handle(.received(.body(received: received, failure: nil)))
+        guard case .end(.body(max(received - 100_000, 0), nil), noting: nil, sent: nil) = action else {
+            Issue.record("\(action)")
+            return
+        }
+    }
+
+    @Test("The caller's other URL is requested at once, whatever was refused", arguments: [true, false])
+    func renewed(isRenewed: Bool) {
+        var requests = Requests()
+        let answer = DownloadMachine.Answer(
+            to: Plan(for: Fixture.tagged), response(206, [Fixture.contentRange]), after: Fixture.tagged, refusals: [])
+        _ = requests.machine.handle(.evaluated(.judged(.askForWhole(.preconditionFailed)), answer))
+        _ = requests.machine.handle(.prepared(after: .zero))
+        let action = requests.machine.handle(.renewed(isRenewed))
+        #expect(action.summary == (isRenewed ? "end: askAgain" : "end: askForWhole"))
+        #expect(requests.machine.ranges.size == nil)
+    }
+
     // MARK: Whole downloads
 
     /// What a server sends in reply to the first request, before it is honest, and what follows.
@@ -257,10 +337,8 @@ struct DownloadMachineTests {
     func randomHistories(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var download = ModelDownload(Fixture.tagged)
-        var wholes = 0
         var isHonest = false
         let end = download.run { plan, number in
-            if case .range = plan {} else { wholes += 1 }
             isHonest = number > 40
             guard !isHonest, random.next() % 3 > 0 else { return .honest(plan) }
             let honest = ModelDownload.Reply.honest(plan)
@@ -276,7 +354,7 @@ struct DownloadMachineTests {
             }
         }
         #expect(end != .endless)
-        #expect(wholes <= 60)
+        #expect(download.restarts <= Self.limits.restarts)
         if end == .complete { #expect(download.held.length == Fixture.total) }
     }
 }
@@ -312,7 +390,7 @@ extension DownloadMachine.Action {
         case .request: "request"
         case .prepare: "prepare"
         case .renew: "renew"
-        case .end: "end"
+        case .end(let outcome, _, _): "end: \(String(describing: outcome).prefix { $0 != "(" })"
         case .finish: "finish"
         }
     }

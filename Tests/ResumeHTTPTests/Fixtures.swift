@@ -126,7 +126,7 @@ extension Verdict {
     }
 
     /// The continuation with stored bytes; nil for other verdicts.
-    var continuation: Continuation? { if case .append(let part) = self { part } else { nil } }
+    var appended: Continuation? { if case .append(let part) = self { part } else { nil } }
 
     /// The values to store from now on, if the verdict changes them.
     var representation: Representation? {

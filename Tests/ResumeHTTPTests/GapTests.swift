@@ -46,7 +46,7 @@ struct GapTests {
         response.headerFields[.eTag] = "\"a\""
         response.headerFields[.contentLength] = "\(Fixture.total)"
         if let last { response.headerFields[.contentRange] = "bytes 95904-\(last)/250000" }
-        let continuation = try #require(Verdict(for: response, to: Plan(for: held), held: held).continuation)
+        let continuation = try #require(Verdict(for: response, to: Plan(for: held), held: held).appended)
         let end = min(last ?? .max - 1, 149_999) + 1
         #expect(continuation.bodyEnd == end)
         #expect(continuation.comparedEnd == (end == 150_000 ? 154_096 : end))
@@ -80,7 +80,7 @@ struct GapTests {
             response.headerFields[.contentRange] = "bytes 95904-249999/250000"
         }
         let verdict = Verdict(for: response, to: Plan(for: held), held: held)
-        let continuation = try #require(verdict.continuation)
+        let continuation = try #require(verdict.appended)
         #expect(continuation.offset == 100_000)
         #expect(continuation.bodyEnd == 150_000)
         #expect(continuation.goesOn)

@@ -44,6 +44,8 @@ struct ModelDownload {
     /// What was received in all.
     private(set) var received: Int64 = 0
     private(set) var waited: Duration = .zero
+    /// How often stored bytes were discarded or replaced.
+    private(set) var restarts = 0
     /// The largest number of actions.
     private static let most = 3000
 
@@ -79,13 +81,14 @@ struct ModelDownload {
                 input = .evaluated(.judged(verdict), evaluated)
             case .prepare(let verdict):
                 if verdict.replaces, let representation = verdict.representation {
+                    restarts += held.isEmpty ? 0 : 1
                     (held.representation, held.length) = (representation, 0)
                 }
                 input = .prepared(after: .zero)
             case .renew: input = .renewed(false)
             case .receive(let verdict, let before): input = .received(receive(reply, verdict, after: before))
             case .end(let outcome, _):
-                if case .discard = outcome { held.length = 0 }
+                if case .discard = outcome { (held.length, restarts) = (0, restarts + 1) }
                 let moment = RetryBudget.Moment(now: waited, total: held.totalLength, jitter: 1)
                 switch machine.next(after: outcome, at: moment) {
                 case .askAgain: break

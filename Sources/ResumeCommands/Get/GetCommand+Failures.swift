@@ -75,6 +75,11 @@ extension GetCommand {
                     + " with the new one, or use --renew-command."
             }
             if refused?.code == .digestMismatch {
+                // The engine does not know that what was read has been written.
+                if writesToOutput, !files.hold {
+                    failure.message = failure.message.replacing(
+                        Reason.Rest.dropped.rawValue, with: Reason.Rest.passedOn.rawValue)
+                }
                 failure.add("Compare the digest with the one at its source.")
                 if isKept {
                     failure.add("With the right one, nothing is fetched again; --restart fetches the file again.")

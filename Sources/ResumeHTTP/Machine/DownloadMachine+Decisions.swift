@@ -114,20 +114,23 @@ extension DownloadMachine {
     }
 
     mutating func renewed(_ isRenewed: Bool, _ reason: Reason, _ answer: Answer) -> Action {
-        let isSmaller = reason == .noProgress && answer.count.map { ranges.sentNothingNew($0) } == true
+        let isSmaller = !isRenewed && reason == .noProgress && answer.count.map { ranges.sentNothingNew($0) } == true
         return end(isRenewed || isSmaller ? .askAgain : .askForWhole(reason))
     }
 
     /// Learns from a body which ranges the server sends.
     mutating func received(_ outcome: RequestOutcome, _ verdict: Verdict, _ answer: Answer) -> Action {
         guard case .body(let received, let failure) = outcome, verdict.usesBody else { return end(outcome) }
+        var closedSize: Int64?
         if case .range = answer.plan, let count = answer.count {
             ranges.sent(count)
+            closedSize = ranges.acceptedSize
         } else if received == 0 {
             ranges.endedInPrefix(isConditional: answer.plan.hasIfRange)
         }
         // What comes again is no progress.
-        return end(verdict.sendsAgain ? .body(received: max(received - furthest, 0), failure: failure) : outcome)
+        let new = verdict.sendsAgain ? max(received - furthest, 0) : received
+        return end(.body(received: new, failure: failure), sent: closedSize)
     }
 
     /// Decides what follows a request: another one, a wait, or the end.

@@ -130,8 +130,9 @@ package struct DownloadMachine: Sendable {
         case refuse(Reason, isRepeated: Bool)
         /// Receive the body if the verdict uses it.
         case receive(Verdict, after: HeldPartial)
-        /// The request has ended; record why the stored bytes were not used, if there is a reason.
-        case end(RequestOutcome, noting: Reason? = nil)
+        /// The request has ended; record why the stored bytes were not used, and the size of the closed range that the
+        /// server sent, if there are.
+        case end(RequestOutcome, noting: Reason? = nil, sent: Int64? = nil)
         /// End the download: it restarted too often.
         case fail(unstable: Reason)
         /// End: all bytes are stored.
@@ -194,9 +195,9 @@ package struct DownloadMachine: Sendable {
         return .plan(avoiding: rangeObstacle)
     }
 
-    mutating func end(_ outcome: RequestOutcome, noting reason: Reason? = nil) -> Action {
+    mutating func end(_ outcome: RequestOutcome, noting reason: Reason? = nil, sent size: Int64? = nil) -> Action {
         if let plan = state.plan { state = .ended(plan) }
-        return .end(outcome, noting: reason)
+        return .end(outcome, noting: reason, sent: size)
     }
 
     /// Why no range is requested; nil if one may be.

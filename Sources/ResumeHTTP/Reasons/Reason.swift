@@ -17,10 +17,12 @@ public struct Reason: Sendable, Hashable {
     public var code: Code
     /// The explanation, one or two sentences.
     public var text: String
-    /// What the text says, for whoever adds a sentence to it; nothing for a stored reason.
+    /// What is known besides the code, for decisions and for whoever adds a sentence to the text.
+    ///
+    /// A stored reason has none.
     package var facts: Set<Fact> = []
 
-    /// What a text says besides the code.
+    /// What is known besides the code.
     package enum Fact: Sendable {
         /// The received bytes are kept.
         case isKept

@@ -69,7 +69,7 @@ package struct Job: Sendable, Hashable {
     }
 
     package var priority: Int64 { if case .queued(let priority, _) = kind { priority } else { 0 } }
-    package var isExclusive: Bool { kind == .queued(priority: priority, isExclusive: true) }
+    package var isExclusive: Bool { if case .queued(_, true) = kind { true } else { false } }
     package var list: Int64 { if case .listed(let list, _, _) = kind { list } else { 0 } }
     package var attempts: Int64 { if case .listed(_, let attempts, _) = kind { attempts } else { 0 } }
     package var file: DeliveredFile? { if case .listed(_, _, let file) = kind { file } else { nil } }

@@ -68,7 +68,7 @@ package protocol RequestClient {
     /// Whether a response that refuses the download may lead to another URL or other header fields.
     var renews: Bool { get }
 
-    /// Returns the error to throw after the last retry.
+    /// Returns the error to throw after the last retry, which is no ``RequestOutcome``.
     func exhausted(because failure: any Error) async -> any Error
 }
 

@@ -98,10 +98,10 @@ extension RequestLoop {
         let (origin, total) = await (transfer.origin, transfer.partial.totalLength)
         let now = clock.now()
         let isUnreachable = client.noAnswer(failure) == .unreachable
-        if isUnreachable, origins.with(origin, { $0.isGivenUp }) { throw await client.exhausted(because: failure) }
         let moment = RetryBudget.Moment(
             now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
-        let action = machine.next(after: outcome, at: moment)
+        let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
+        let action = isGivenUp ? .giveUp : machine.next(after: outcome, at: moment)
         let delay: Duration? = if case .wait(let delay) = action { delay } else { nil }
         origins.with(origin) { pace in
             if machine.budget.hasProgressed { pace.works = true }

@@ -107,9 +107,9 @@ package struct RequestLoop<Client: RequestClient> {
                 if let turn { origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) } }
                 throw error
             }
-        case .end(let outcome, let reason):
+        case .end(let outcome, let reason, let size):
             if let reason { try await transfer.note(reason) }
-            try await transfer.noteClosed(machine.ranges.acceptedSize)
+            try await transfer.noteClosed(size)
             try await follow(outcome)
         case .fail(let reason): throw DownloadError.unstable(reason)
         case .finish: return .isComplete

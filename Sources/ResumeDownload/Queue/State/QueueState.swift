@@ -78,7 +78,7 @@ extension QueueState {
         insert(item)
     }
 
-    /// Returns a number that no caller, delivery or run has; it is higher than all before it.
+    /// Returns a number that nothing else of the queue has; it is higher than all before it.
     mutating func newNumber() -> Int {
         lastNumber += 1
         return lastNumber
