@@ -87,7 +87,7 @@ struct ModelDownload {
                 input = .prepared(after: .zero)
             case .renew: input = .renewed(false)
             case .receive(let verdict, let before): input = .received(receive(reply, verdict, after: before))
-            case .end(let outcome, _):
+            case .end(let outcome, _, _):
                 if case .discard = outcome { (held.length, restarts) = (0, restarts + 1) }
                 let moment = RetryBudget.Moment(now: waited, total: held.totalLength, jitter: 1)
                 switch machine.next(after: outcome, at: moment) {
