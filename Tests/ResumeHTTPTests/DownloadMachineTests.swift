@@ -23,7 +23,7 @@ struct DownloadMachineTests {
             let held = Fixture.tagged
             let stored = DownloadMachine.Stored(held, in: [], provedBy: .representation, policy: ResumePolicy())
             _ = machine.handle(.goOn)
-            _ = machine.handle(.planned(Plan(for: held), stored, seed: 1))
+            _ = machine.handle(.planned(Plan(for: held), stored))
         }
 
         /// What follows the end of the planned request.
@@ -289,12 +289,12 @@ struct DownloadMachineTests {
     static let inputs: [DownloadMachine.Input] = [
         .planned(
             Plan(for: Fixture.tagged),
-            DownloadMachine.Stored(Fixture.tagged, in: [], provedBy: .representation, policy: ResumePolicy()), seed: 1),
+            DownloadMachine.Stored(Fixture.tagged, in: [], provedBy: .representation, policy: ResumePolicy())),
         .planned(
             .whole(reason: nil),
             DownloadMachine.Stored(
                 Fixture.tagged, in: [0..<100_000], provedBy: .samples(isAdopted: false, isMarked: true),
-                policy: ResumePolicy()), seed: 1),
+                policy: ResumePolicy())),
         .isComplete, .compared(.agree(samples: 3)), .compared(.differ(.samplesUnanswered)),
         .evaluated(
             .judged(Fixture.judge(206, [tag, Fixture.contentRange])),

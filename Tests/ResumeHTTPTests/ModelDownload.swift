@@ -65,7 +65,7 @@ struct ModelDownload {
             case .plan(let reason):
                 let plan = Plan(for: held, policy: policy, avoidsRange: reason)
                 let stored = DownloadMachine.Stored(held, in: [0..<held.length], provedBy: proof, policy: policy)
-                input = held.isComplete ? .isComplete : .planned(plan, stored, seed: 1)
+                input = held.isComplete ? .isComplete : .planned(plan, stored)
             case .compare:
                 trace.append("compare")
                 proof = .representation

@@ -94,12 +94,7 @@ struct OpeningTests {
             ALTER TABLE download DROP COLUMN selection;
             ALTER TABLE download DROP COLUMN content_coding;
             ALTER TABLE download DROP COLUMN gone_at;
-            ALTER TABLE download DROP COLUMN suggested_filename;
-            ALTER TABLE download DROP COLUMN requester;
-            ALTER TABLE download DROP COLUMN vary;
-            ALTER TABLE download DROP COLUMN varied;
-            ALTER TABLE download DROP COLUMN variant;
-            ALTER TABLE download DROP COLUMN refused_digest;
+            \(TemporaryFolder.withoutRequesters)
             ALTER TABLE download DROP COLUMN grows;
             ALTER TABLE download DROP COLUMN adopted;
             ALTER TABLE download DROP COLUMN resource; ALTER TABLE chunk DROP COLUMN mark;

@@ -127,12 +127,7 @@ struct RebuildTests {
         // As the first four migrations left it.
         try folder.sql(
             """
-            ALTER TABLE download DROP COLUMN suggested_filename;
-            ALTER TABLE download DROP COLUMN requester;
-            ALTER TABLE download DROP COLUMN vary;
-            ALTER TABLE download DROP COLUMN varied;
-            ALTER TABLE download DROP COLUMN variant;
-            ALTER TABLE download DROP COLUMN refused_digest;
+            \(TemporaryFolder.withoutRequesters)
             ALTER TABLE store DROP COLUMN identity_key;
             PRAGMA user_version = 4;
             CREATE VIEW planted AS SELECT 1;

@@ -5,6 +5,16 @@ import TestSupport
 import Testing
 
 extension TemporaryFolder {
+    /// Takes back what the fifth and the seventh migration add to the entries.
+    static let withoutRequesters = """
+        ALTER TABLE download DROP COLUMN suggested_filename;
+        ALTER TABLE download DROP COLUMN requester;
+        ALTER TABLE download DROP COLUMN vary;
+        ALTER TABLE download DROP COLUMN varied;
+        ALTER TABLE download DROP COLUMN variant;
+        ALTER TABLE download DROP COLUMN refused_digest;
+        """
+
     /// Runs SQL on the database of the store in this folder, through a separate connection.
     func sql(_ statement: String) throws {
         try Connection.open(path: self["store/store.sqlite"]).execute(statement)

@@ -3,8 +3,9 @@ import HTTPTypes
 /// The decisions: each function is called with the input of the same name.
 extension DownloadMachine {
     /// Compares samples before a planned request if nothing else proves the stored bytes.
-    mutating func planned(_ plan: Plan, _ stored: Stored, _ seed: UInt64) -> Action {
+    mutating func planned(_ plan: Plan, _ stored: Stored) -> Action {
         let plan = plan.limited(by: &ranges, of: stored.held.representation?.completeLength)
+        state = .comparing(plan, stored)
         guard rangeObstacle == nil, let representation = stored.held.representation, !stored.held.isEmpty else {
             return send(plan)
         }
@@ -12,7 +13,6 @@ extension DownloadMachine {
         let shift: Int64
         switch (stored.proof, plan) {
         case (.samples, _):
-            state = .comparing(plan, stored)
             guard let known = stored.held.sampleShift else { return giveUp(.samplesUnanswered, stored) }
             (places, shift) = (stored.ranges, known)
         case (.representation, .range(let next))
@@ -24,11 +24,7 @@ extension DownloadMachine {
             shift = next.shift
         case (.representation, _), (.hash, _): return send(plan)
         }
-        state = .comparing(plan, stored)
-        return .compare(
-            SampleCourse(
-                SampleGrid(over: places, seed: seed), of: representation, isProved: !stored.needsSamples,
-                policy: stored.policy, shift: shift))
+        return .compare(places, of: representation, isProved: !stored.needsSamples, shift: shift)
     }
 
     private mutating func send(_ plan: Plan) -> Action {

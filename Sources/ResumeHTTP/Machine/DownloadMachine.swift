@@ -2,7 +2,7 @@ package import HTTPTypes
 
 /// Decides what a download does next, from its first request until all of its bytes are stored.
 ///
-/// It is a value without I/O or a clock: times and random numbers come with the inputs. A driver carries out one action
+/// It is a value without I/O or a clock: times come with the inputs. A driver carries out one action
 /// after the other and hands over the result to ``handle(_:)``. When a request has ended, it asks ``next(after:at:)``
 /// whether to go on, to wait or to give up. `Plan`, `Verdict`, `RangeCourse`, `SampleCourse` and `RetryBudget` decide the
 /// parts. docs/architecture.md has a table of the states.
@@ -93,8 +93,8 @@ package struct DownloadMachine: Sendable {
 
     /// The result of an action.
     package enum Input: Sendable {
-        /// A request was planned; `seed` chooses samples.
-        case planned(Plan, Stored, seed: UInt64)
+        /// A request was planned.
+        case planned(Plan, Stored)
         /// No byte is missing.
         case isComplete
         /// Samples were compared.
@@ -117,8 +117,9 @@ package struct DownloadMachine: Sendable {
     package enum Action: Sendable {
         /// Plan a request, which avoids ranges if there is a reason.
         case plan(avoiding: Reason?)
-        /// Compare samples of the stored bytes with the server's file.
-        case compare(SampleCourse)
+        /// Compare samples of these ranges with the server's file, which must be the representation if that is proved;
+        /// `shift` is the offset in the representation minus the offset in the file.
+        case compare([Range<Int64>], of: Representation, isProved: Bool, shift: Int64)
         /// Discard the bytes that were received under a digest that this caller does not name.
         case dropMarked(Reason)
         /// Send a request and evaluate the response.
@@ -171,7 +172,7 @@ package struct DownloadMachine: Sendable {
     /// Decides what to do after an action.
     package mutating func handle(_ input: Input) -> Action {
         switch (state, input) {
-        case (.planning, .planned(let plan, let stored, let seed)): return planned(plan, stored, seed)
+        case (.planning, .planned(let plan, let stored)): return planned(plan, stored)
         case (.planning, .isComplete):
             state = .complete
             return .finish
@@ -184,8 +185,7 @@ package struct DownloadMachine: Sendable {
             return renewed(isRenewed, reason, answer)
         case (.receiving(let verdict, let answer), .received(let outcome)): return received(outcome, verdict, answer)
         case (_, .failed(let outcome)): return end(outcome)
-        case (_, .goOn): return planAgain()
-        // It does not belong to the state.
+        // `goOn`, and what does not belong to the state.
         default: return planAgain()
         }
     }

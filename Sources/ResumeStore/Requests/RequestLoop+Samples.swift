@@ -29,10 +29,7 @@ extension RequestLoop {
             try Task.checkCancellation()
             let held = await transfer.partial
             guard let stored = held.representation, !held.isEmpty else { return .unproved(.notProved) }
-            let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
-            let course = await SampleCourse(
-                SampleGrid(over: transfer.storedRanges, seed: seed), of: stored, isProved: !transfer.needsSamples,
-                policy: transfer.policy)
+            let course = await samples(of: transfer.storedRanges, in: stored, isProved: !transfer.needsSamples)
             do {
                 return try await compare(course, of: held.length, send)
             } catch let outcome as RequestOutcome {
@@ -40,6 +37,16 @@ extension RequestLoop {
                 try await follow(outcome)
             }
         }
+    }
+
+    /// Chooses samples of ranges of a representation, which the server's file must be if that is proved.
+    func samples(
+        of ranges: [Range<Int64>], in stored: Representation, isProved: Bool, shift: Int64 = 0
+    ) async -> SampleCourse {
+        let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
+        return SampleCourse(
+            SampleGrid(over: ranges, seed: seed), of: stored, isProved: isProved, policy: await transfer.policy,
+            shift: shift)
     }
 
     /// Requests samples and compares them, until the course ends, and records what they prove.

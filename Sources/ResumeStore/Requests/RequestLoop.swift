@@ -75,7 +75,9 @@ package struct RequestLoop<Client: RequestClient> {
     ) async throws -> DownloadMachine.Input {
         switch action {
         case .plan(let avoided): return try await plan(avoiding: avoided)
-        case .compare(let course): return .compared(try await compare(course, of: transfer.partial.length, send))
+        case .compare(let ranges, let stored, let isProved, let shift):
+            let course = await samples(of: ranges, in: stored, isProved: isProved, shift: shift)
+            return .compared(try await compare(course, of: transfer.partial.length, send))
         case .dropMarked(let reason):
             try await transfer.dropMarked(because: reason)
             client.gaveUp(because: reason)
@@ -125,8 +127,7 @@ package struct RequestLoop<Client: RequestClient> {
         let plan = await transfer.plan(avoidsRange: reason)
         turn = try await takeTurn()
         closing = nil
-        let stored = await transfer.stored
-        return .planned(plan, stored, seed: sampleSeed ?? UInt64.random(in: .min ... .max))
+        return .planned(plan, await transfer.stored)
     }
 
     /// Evaluates a response, unless it is attributed to the requests of other downloads.

@@ -160,6 +160,7 @@ extension QueueState {
 
     /// An action for the queue to perform.
     enum Action: Sendable, Hashable {
+        /// The queue begins a run once its row is recorded, which it sees in the items.
         case start(Key, Run)
         case stop(Key)
         case answer([Caller], Answer)
