@@ -52,7 +52,7 @@ func control(_ queue: DownloadQueue, _ request: DownloadRequest) async {
 func show(_ queue: DownloadQueue) async {
     // SNIPPET
     let report = await queue.report()
-    for item in report.items(in: .downloading) {
+    for item in report.items where item.state == .downloading {
         print("\(item.url): \(item.receivedBytes) of \(item.totalBytes ?? 0)")
     }
     print(report)  // one line per download

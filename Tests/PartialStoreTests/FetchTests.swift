@@ -227,6 +227,81 @@ struct FetchTests {
         }
     }
 
+    @Test("A page in place of a file whose length is known is refused by its head", arguments: Place.allCases)
+    func knownLength(_ place: Place) async throws {
+        try await Visit.with(place, { .file(Self.file, for: $0, cutAfter: $0.number == 1 ? 20_000 : nil) }) { visit in
+            #expect(await visit.fetchCut())
+            let url = try visit.url
+            func fetch(_ answer: Answer) async throws -> FetchResult {
+                try await visit.store.fetch(
+                    url, headerFields: [:], policy: ResumePolicy(completeLength: 60_000), retries: .init(retries: 0)
+                ) { _ in FetchResponse(head: answer.head, body: answer.stream) }
+            }
+            let page = Answer(length: 500, etag: "\"page\"", body: sampleBytes(500, seed: 9))
+            let error = await #expect(throws: DownloadError.self) { try await fetch(page) }
+            #expect(error?.reason.code.rawValue == "other-length" && error?.body == page.body)
+            #expect(try await visit.held().length == 20_000)
+            let rest = Answer(
+                .partialContent, length: 44_096, range: "bytes 15904-59999/60000", body: Array(Self.bytes[15_904...]))
+            #expect(try await fetch(rest).bytes == Self.bytes)
+        }
+    }
+
+    @Test("Stored bytes are not the file of a caller who knows another length", arguments: Place.allCases)
+    func otherLength(_ place: Place) async throws {
+        try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
+            let transfer = try await visit.store.open(visit.url, headerFields: [:])
+            while try await !HonestServer(Self.bytes, etag: "\"v1\"").fill(transfer) {}
+            try await transfer.close()
+            for length in [60_001, 60_000] {
+                let result = await Result {
+                    try await visit.store.fetch(
+                        visit.url, headerFields: [:], policy: ResumePolicy(completeLength: Int64(length)),
+                        retries: .init(retries: 0)
+                    ) { try await SmallClient.response(port: visit.server.port, $0) }
+                }
+                #expect((try? result.get())?.bytes == (length == 60_000 ? Self.bytes : nil))
+                #expect(visit.server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test("A fetch without a destination leaves a verified transfer, which is delivered later or kept")
+    func transfer() async throws {
+        let handler: @Sendable (OriginRequest) -> Response = {
+            .file(Self.file, for: $0, cutAfter: $0.number == 1 ? 20_000 : nil)
+        }
+        try await DownloadStore.with { store, folder in
+            try await OriginServer.withServer(handler: handler) { server in
+                let url = try DownloadURL(server.baseURL + "/file")
+                let port = server.port
+                let told = Mutex<[Int64]>([])
+                func fetch(_ digest: HTTPDigest?) async throws -> Transfer {
+                    try await store.fetchTransfer(
+                        url, headerFields: [:], policy: ResumePolicy(digest: digest, completeLength: 60_000),
+                        retries: .init(retries: 1, time: .seconds(20), firstDelay: .milliseconds(10)),
+                        onProgress: { received, _ in
+                            await Task.yield()
+                            told.withLock { $0.append(received) }
+                        },
+                        sending: { try await SmallClient.response(port: port, $0) })
+                }
+                let digest = HTTPDigest(.sha256, of: Self.bytes)
+                try await fetch(digest).close()
+                #expect(told.withLock(\.last) == 60_000)
+                let count = server.requests.count
+                let wrong = HTTPDigest(.sha256, of: [])
+                await #expect(throws: DownloadError.self) { try await fetch(wrong) }
+                let before = server.requests.count
+                let transfer = try await fetch(digest)
+                #expect(count == 2 && server.requests.count == before)
+                try await transfer.deliver(to: folder["out"])
+                #expect(try Files.bytes(folder["out"]) == Self.bytes)
+                #expect(try await store.entries().isEmpty)
+            }
+        }
+    }
+
     @Test("416 with the stored length means that the file is complete", arguments: Place.allCases)
     func nothingMissing(_ place: Place) async throws {
         try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit in

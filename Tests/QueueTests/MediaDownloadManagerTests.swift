@@ -29,7 +29,7 @@ struct MediaDownloadManagerTests {
             let report = await bench.queue.report()
             #expect(report.maximumRunning == 1)
             #expect(report.items.map(\.isExclusive) == [true, false, false, false])
-            #expect(report.items(in: .downloading).count == 1)
+            #expect(report.items.count { $0.state == .downloading } == 1)
             #expect(await bench.names(.waiting) == ["a", "b", "c"], "what was downloading goes on first, in its order")
             await bench.goOn()
             for task in [f, a, b, c] { _ = try await task.value }

@@ -134,7 +134,8 @@ struct QueueBench {
 
     /// The names in a state, in the order of the report.
     func names(_ state: DownloadQueue.Report.State) async -> [String] {
-        await queue.report().items(in: state).map { String($0.url.dropFirst(server.baseURL.count + 1)) }
+        await queue.report().items.filter { $0.state == state }
+            .map { String($0.url.dropFirst(server.baseURL.count + 1)) }
     }
 
     /// The names in the order in which they were first requested from the origin.

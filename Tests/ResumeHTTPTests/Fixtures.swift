@@ -45,8 +45,10 @@ enum Fixture {
         length: length)
 
     /// Judges an answer to the request that follows from the stored data.
-    static func judge(_ status: Int, _ lines: [String] = [], held: HeldPartial = tagged) -> Verdict {
-        Verdict(for: response(status, lines), to: Plan(for: held), held: held)
+    static func judge(
+        _ status: Int, _ lines: [String] = [], held: HeldPartial = tagged, policy: ResumePolicy = ResumePolicy()
+    ) -> Verdict {
+        Verdict(for: response(status, lines), to: Plan(for: held, policy: policy), held: held, policy: policy)
     }
 
     /// `Fixture.tagged` with some values changed.

@@ -128,6 +128,19 @@ package enum Verdict: Sendable, Hashable {
         default:
             self = .refuse(.status(of: response))
         }
+        if let length = policy.completeLength { require(length) }
+    }
+
+    /// Refuses a file of another length than the caller knows.
+    private mutating func require(_ length: Int64) {
+        if case .startOver(var fresh, let reason) = self, fresh.completeLength == nil {
+            // The end of a body of unknown length may be a cut.
+            fresh.completeLength = length
+            self = .startOver(fresh, reason)
+        }
+        let found: Representation? =
+            if case .complete(let stored, _) = self { stored } else { continuation?.representation }
+        if let other = found?.completeLength, other != length { self = .refuse(.otherLength(other, than: length)) }
     }
 
     /// Judges a 200 or 203 response, which is the whole file from byte 0 whatever was requested.

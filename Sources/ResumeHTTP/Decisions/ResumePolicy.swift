@@ -33,6 +33,8 @@ public struct ResumePolicy: Sendable, Hashable {
     package var allowsUnvalidated: Bool
     /// The digest that the file must have, which is compared before the delivery; nil if the caller knows none.
     package var digest: HTTPDigest?
+    /// The number of bytes that the whole file must have; nil if the caller knows none.
+    package var completeLength: Int64?
     /// Accepts encoded (compressed) responses and stores them as sent; otherwise they are refused.
     ///
     /// Nothing is ever decoded. Set the accepted codings on the request instead of the plan's `identity`.
@@ -57,15 +59,18 @@ public struct ResumePolicy: Sendable, Hashable {
     ///   - digest: The digest that the file must have, which is compared before the delivery; nil if unknown.
     ///   - storesCoded: Whether to accept encoded (compressed) responses and store them as sent, without ever decoding
     ///     them; otherwise they are refused.
+    ///   - completeLength: The number of bytes that the whole file must have, so that another file, such as a login page,
+    ///     is refused by its head; nil if unknown.
     public init(
         condition: Condition = .ifRange, overlap: Int64 = 4096, allowsUnvalidated: Bool = false,
-        digest: HTTPDigest? = nil, storesCoded: Bool = false
+        digest: HTTPDigest? = nil, storesCoded: Bool = false, completeLength: Int64? = nil
     ) {
         self.condition = condition
         self.overlap = overlap
         self.allowsUnvalidated = allowsUnvalidated
         self.digest = digest
         self.storesCoded = storesCoded
+        self.completeLength = completeLength
     }
 
     /// Whether a digest of the caller proves the whole file, whatever the validators say.

@@ -62,8 +62,7 @@ extension Transfer {
         let disk = try store
         // Recorded before anything is created beside the destination, so that it can be found after a crash.
         try await setDestination(destination)
-        try await requireConfirmed()
-        try await requireDigest()
+        try await requireVerified()
         let isShared = isAwaited
         let isProved = if let isProved { isProved } else { await self.isProved }
         let departure = departure(to: destination, fulfilling: rows, isProved: isProved, digest)

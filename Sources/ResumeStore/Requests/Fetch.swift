@@ -6,6 +6,8 @@ import ResumeHTTP
 struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
     /// Sends a request.
     typealias Send = (HTTPFields) async throws -> FetchResponse<Parts>
+    /// Takes the number of stored bytes and of all bytes, after each part of a body.
+    typealias OnProgress = @Sendable (Int64, Int64?) async -> Void
 
     let caller: Caller
     /// The key that the caller named; nil for that of the URL.
@@ -15,7 +17,7 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
     let retries: RetryPolicy
     /// The maximum number of bytes.
     let limit: Int
-    let onProgress: (@Sendable (Int64, Int64?) -> Void)?
+    let onProgress: OnProgress?
     /// The response to the first request, if that was sent without a row.
     private(set) var first: Result<FetchResponse<FetchBody<Parts>>, any Error>?
 
@@ -30,7 +32,7 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         if let free, let result = try await small(free, in: store, on: queue, send) { return result }
         let transfer = try await store.open(
             caller, key: key, selection: selection, holding: free, waits: true, on: queue)
-        return try await run(transfer, send)
+        return try await run(transfer, send, finish)
     }
 
     /// Fetches a small file without a row.
@@ -72,7 +74,7 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
         do {
             while let part = try await body.next() {
                 let goesOn = await queue.perform { unsafe file.append(part.span.bytes) }
-                onProgress?(file.length, file.body.length)
+                await onProgress?(file.length, file.body.length)
                 if !goesOn || file.body.isLate(at: clock.now()) || file.length >= file.body.length { break }
             }
         } catch {
@@ -86,7 +88,16 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
 
 extension Fetch {
     /// Fetches into a transfer, and closes it if that fails.
-    func run(_ transfer: Transfer, _ send: Send) async throws -> FetchResult {
+    ///
+    /// - Parameters:
+    ///   - transfer: The transfer.
+    ///   - send: Sends a request.
+    ///   - finish: Verifies the bytes when all are stored, and uses them.
+    /// - Returns: The result of `finish`.
+    /// - Throws: The errors of a fetch.
+    func run<Result>(
+        _ transfer: Transfer, _ send: Send, _ finish: (Transfer) async throws -> Result
+    ) async throws -> Result {
         let client = FetchClient<Parts>(
             transfer: transfer, first: first, limit: Int64(limit), onProgress: onProgress)
         var loop = RequestLoop(client, retries)
@@ -118,7 +129,7 @@ extension Fetch {
     }
 
     /// Delivers the complete file, or takes its bytes.
-    private func finish(_ transfer: Transfer) async throws -> FetchResult {
+    func finish(_ transfer: Transfer) async throws -> FetchResult {
         let length = await transfer.partial.length
         let reused = await min(transfer.reused, length)
         var result = FetchResult(totalBytes: length, reusedBytes: reused, digest: caller.policy.digest)

@@ -13,8 +13,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
     var isOfOneAnswer = false
     /// The maximum number of bytes.
     let limit: Int64
-    /// Called with the number of stored bytes and of all bytes, after each part of a body.
-    let onProgress: (@Sendable (Int64, Int64?) -> Void)?
+    let onProgress: Fetch<Parts>.OnProgress?
 
     func read(_ count: Int, from body: Body) async throws -> [UInt8] {
         var bytes: [UInt8] = []
@@ -76,7 +75,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
             try await transfer.write(bytes)
             if let onProgress {
                 let partial = await transfer.partial
-                onProgress(partial.length, partial.totalLength)
+                await onProgress(partial.length, partial.totalLength)
             }
             // The rest is not needed.
             if transfer.hasAllWanted { return }

@@ -24,7 +24,8 @@ extension PartialStore {
     ///   - policy: The conditions for resuming.
     ///   - limit: The maximum number of bytes.
     ///   - retries: How often requests are repeated without progress, and the delays between them.
-    ///   - onProgress: Called after each part of a body with the number of stored bytes, and of all bytes if known.
+    ///   - onProgress: Called after each part of a body with the number of stored bytes, and of all bytes if known. The next
+    ///     part is received when it returns.
     ///   - send: Sends a GET request with these fields added, follows redirects, and returns the response head and a
     ///     sequence of body parts: arrays, slices, `Data` or any other sequence of bytes. The body must throw if it is
     ///     cut and the client can detect that. It may be left unread, or not be read to its end: the client ends the
@@ -36,7 +37,7 @@ extension PartialStore {
         _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
         policy: ResumePolicy = ResumePolicy(), limit: Int = 32 << 20,
         retries: RetryPolicy = RetryPolicy(retries: 2),
-        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
+        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) async -> Void)? = nil,
         sending send: (HTTPFields) async throws -> FetchResponse<Body>
     ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
         let caller = Caller(url: url, headerFields: headerFields, policy: policy)
@@ -45,7 +46,7 @@ extension PartialStore {
         if let store = self as? DownloadStore { return try await fetch.run(in: store, send) }
         let transfer = try await open(
             url, headerFields: headerFields, key: key, selection: selection, policy: policy, waits: true)
-        return try await fetch.run(transfer, send)
+        return try await fetch.run(transfer, send, fetch.finish)
     }
 }
 
@@ -61,7 +62,7 @@ extension DownloadStore {
         _ url: DownloadURL, to path: String, headerFields: HTTPFields? = nil, key: String? = nil,
         selection: RangeSelection? = nil, policy: ResumePolicy = ResumePolicy(),
         retries: RetryPolicy = RetryPolicy(retries: 2),
-        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) -> Void)? = nil,
+        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) async -> Void)? = nil,
         sending send: (HTTPFields) async throws -> FetchResponse<Body>
     ) async throws -> FetchResult where Body.Element: Sequence<UInt8> {
         let destination = try Destination(checking: path)
@@ -69,5 +70,29 @@ extension DownloadStore {
         var fetch = Fetch<Body>(
             caller: caller, key: key, selection: selection, retries: retries, limit: .max, onProgress: onProgress)
         return try await fetch.run(in: self, send)
+    }
+
+    /// Downloads a file of any length with the caller's HTTP client, and leaves its delivery to the caller.
+    ///
+    /// ``PartialStore/fetch(_:headerFields:key:selection:policy:limit:retries:onProgress:sending:)`` describes the
+    /// parameters and errors.
+    ///
+    /// - Returns: The complete transfer, whose bytes were compared with the digest of the policy. Deliver it with
+    ///   ``Transfer/deliver(to:replaces:)``, or close it: then the next call returns it without a request for bytes.
+    public func fetchTransfer<Body: AsyncSequence>(
+        _ url: DownloadURL, headerFields: HTTPFields? = nil, key: String? = nil, selection: RangeSelection? = nil,
+        policy: ResumePolicy = ResumePolicy(), retries: RetryPolicy = RetryPolicy(retries: 2),
+        onProgress: (@Sendable (_ receivedBytes: Int64, _ totalBytes: Int64?) async -> Void)? = nil,
+        sending send: (HTTPFields) async throws -> FetchResponse<Body>
+    ) async throws -> Transfer where Body.Element: Sequence<UInt8> {
+        let caller = Caller(url: url, headerFields: headerFields, policy: policy)
+        let fetch = Fetch<Body>(
+            caller: caller, key: key, selection: selection, retries: retries, limit: .max, onProgress: onProgress)
+        let transfer = try await open(
+            url, headerFields: headerFields, key: key, selection: selection, policy: policy)
+        return try await fetch.run(transfer, send) { transfer in
+            try await transfer.requireVerified()
+            return transfer
+        }
     }
 }

@@ -46,7 +46,8 @@ package struct Caller: Sendable {
         guard entry.requester.isSame(as: identity, key: key) else { return .foreign }
         // Another connection may prove less, or more, than the one that the bytes were received over.
         let isUsual = [nil, .verified, .plain].contains(entry.requester.resource?.trust)
-        return !isUsual || policy.confirmsComplete ? .unconfirmed : .granted
+        let isOther = policy.completeLength.map { $0 != entry.representation?.completeLength } ?? false
+        return !isUsual || isOther || policy.confirmsComplete ? .unconfirmed : .granted
     }
 
     /// The requester that the bytes of a response to this caller belong to.

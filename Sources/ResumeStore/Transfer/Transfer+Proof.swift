@@ -3,9 +3,10 @@ import ResumeHTTP
 
 /// Compares stored bytes with their checksums before they leave the store.
 extension Transfer {
-    /// Throws if bytes that were stored before this transfer do not match their checksums.
-    func requireConfirmed() async throws {
-        guard let damage = try await damageOfHeld() else { return }
+    /// Throws if bytes that were stored before this transfer do not match their checksums, or if the complete file does
+    /// not have the digest that the caller names.
+    func requireVerified() async throws {
+        guard let damage = try await damageOfHeld() else { return try await requireDigest() }
         throw StoreError(
             .heldBytesDiffer, damage.text,
             advice: "The damaged bytes were removed. Run the download again to fetch them.")

@@ -49,8 +49,7 @@ extension Transfer {
         try requireOpen()
         guard isComplete, let blob else { throw StoreError.incomplete }
         guard held <= limit else { throw StoreError.tooLarge(held, limit: Int64(limit)) }
-        try await requireConfirmed()
-        try await requireDigest()
+        try await requireVerified()
         // The process may end before these bytes are used. Until then they are kept, as after each body.
         try checkpoint()
         let bytes = try blob.bytes(count: Int(held))

@@ -64,9 +64,6 @@ extension DownloadQueue {
         public var isPaused: Bool
         /// Running downloads first, then waiting ones in the order in which they will run, then the rest.
         public var items: [Item]
-
-        /// Returns the downloads in a state.
-        public func items(in state: State) -> [Item] { items.filter { $0.state == state } }
     }
 }
 
@@ -82,7 +79,10 @@ extension DownloadQueue.Report: CustomStringConvertible {
             [
                 rule, "-       Download Report       -", rule,
                 "Number of possible concurrent downloads: \(maximumRunning)\(isPaused ? " (paused)" : "")",
-            ] + states.map { "Number of items \($0): \(items(in: $1).count)" } + ["", "Items:"]
+            ]
+            + states.map { name, state in
+                "Number of items \(name): \(items.count { $0.state == state })"
+            } + ["", "Items:"]
         let lines = items.isEmpty ? ["Empty"] : items.map(\.description)
         return (head + lines).map { $0 + "\n" }.joined()
     }
