@@ -65,6 +65,6 @@ public struct HTTPClientBody: AsyncSequence, Sendable {
 }
 
 extension Reason {
-    fileprivate static let clientDecodes = Reason("client-decodes")
+    fileprivate static let clientDecodes = Reason(.clientDecodes)
 }
 #endif

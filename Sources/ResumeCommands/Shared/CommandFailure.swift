@@ -33,9 +33,9 @@ struct CommandFailure: Error {
     /// Whether the download can be resumed.
     var isResumable: Bool
     /// The reason in JSON of a download that is not started; nil if its URL is the problem.
-    var reason: String?
+    var reason: Reason.Code?
 
-    init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil, reason: String? = nil) {
+    init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil, reason: Reason.Code? = nil) {
         self.reason = reason
         self.status = status
         self.message = message

@@ -46,7 +46,7 @@ extension Downloader {
         do {
             _ = try await transfer.adopt(foreign, digest: digest)
         } catch let error as StoreError where error.code == .noEntry {
-            try await transfer.note(Reason("nothing-adopted", error.description))
+            try await transfer.note(Reason("nothing-adopted", with: error))
         }
     }
 

@@ -49,9 +49,10 @@ extension DownloadRun {
         let isNamed = request.digest != nil
         let step = digestCourse.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
         let isKept = !transfer.isInMemory && step != .fetchAgain
+        let rest = Reason.Rest(isPassedOn: request.isPassedOn && step != .fetchAgain, isKept: isKept)
         var reason =
             isNamed
-            ? Reason.digestMismatch(expected, wrong, isKept ? .kept : .dropped)
+            ? Reason.digestMismatch(expected, wrong, rest)
             : hasSamples ? .namedDigestMismatch : .announcedDigestMismatch
         switch step {
         case .ask:
@@ -62,7 +63,7 @@ extension DownloadRun {
             try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
             discarded(because: reason)
         case .giveUp, .refuse:
-            if !isNamed, isKept { reason.text += "; \(Reason.Rest.kept.rawValue)" }
+            if !isNamed, isKept { reason.text += "; \(rest.text)" }
             try await transfer.refuse(expected, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }

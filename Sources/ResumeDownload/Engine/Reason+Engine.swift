@@ -20,9 +20,9 @@ extension Reason {
             case let error as TransportError: .transport(error)
             case RequestOutcome.retry(let reason, _, _): reason
             case RequestOutcome.closed(let origin, _): .waitRequested(origin)
-            case let error as StoreError: Reason("failed", error.message)
+            case let error as StoreError: Reason(.failed, error.message)
             // Errors of the caller's closures and transports may contain a signed URL.
-            default: Reason("failed", "failed with an error of type \(type(of: error))")
+            default: Reason(.failed, "failed with an error of type \(type(of: error))")
             }
     }
 
@@ -33,10 +33,10 @@ extension Reason {
     static let cancelled = Reason("cancelled")
 
     /// The download was cancelled and its data will be removed, unless another download of the same file prevents it.
-    static let cancelledRemoving = Reason("cancelled-removed")
+    static let cancelledRemoving = Reason(.cancelledRemoved)
 
     /// The reason for the removal itself.
-    static let cancelledRemoved = Reason("cancelled-removed", "cancelled by the caller; the partial data was removed")
+    static let cancelledRemoved = Reason(.cancelledRemoved, "cancelled by the caller; the partial data was removed")
 
     /// A queue or a task paused it, or a queue let another download run first.
     static let paused = Reason("paused")
@@ -50,25 +50,25 @@ extension Reason {
     /// The output of the download could not be written.
     package static let outputClosed = Reason("output-closed")
 
-    static func evicted(_ bytes: Int64) -> Reason { Reason("evicted", with: bytes) }
+    static func evicted(_ bytes: Int64) -> Reason { Reason(.evicted, with: bytes) }
 
     /// More bytes than allowed were received, and it is unknown how many follow.
     static func tooLarge(receiving received: Int64?, limit: Int64) -> Reason {
         Reason(
-            "too-large",
+            .tooLarge,
             "the download exceeds the limit of \(limit) bytes"
                 + (received.map { ": \($0) bytes have been received" } ?? ""))
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
-        Reason("too-large", with: length, limit)
+        Reason(.tooLarge, with: length, limit)
     }
 
     static func notPermitted(_ url: DownloadURL) -> Reason { Reason("not-permitted", with: url) }
 
     static func forbidden(_ refusal: Reason) -> Reason {
         Reason(
-            refusal.code.rawValue,
+            refusal.code,
             "\(refusal.clause). The partial data is kept. "
                 + "To resume, run the download again with valid credentials or a fresh URL.", [.isKept, .isRefusal])
     }
@@ -80,12 +80,12 @@ extension Reason {
             ? "the \(held) bytes received are kept. Run the download again \(isPostponed ? "then " : "")to resume it."
             : "run the download again \(isPostponed ? "then" : "later")."
         return Reason(
-            last.code.rawValue, "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)",
+            last.code, "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)",
             held > 0 ? [.isKept] : [])
     }
 
     static func transport(_ error: TransportError) -> Reason {
-        Reason(error.code.rawValue, Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
+        Reason(Code(error.code), Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
     }
 
     static func certificateChanged(_ error: TransportError) -> Reason {
@@ -99,6 +99,11 @@ extension Reason {
     static func redirect(_ problem: Redirection.Problem, from host: String) -> Reason {
         Reason("redirect", with: host, problem)
     }
+}
+
+extension Reason.Code {
+    /// The code of a failure of the transport.
+    package init(_ code: TransportError.Code) { self.init(rawValue: code.rawValue) }
 }
 
 /// The reason for stopping a run, set before its task is cancelled.

@@ -155,5 +155,5 @@ final class StreamState: Sendable {
 
 extension Reason {
     static let changedWhileRead = Reason("changed-while-read")
-    static let readDigestMismatch = Reason("digest-mismatch")
+    static let readDigestMismatch = Reason(.digestMismatch)
 }

@@ -11,6 +11,24 @@ public struct Reason: Sendable, Hashable {
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
+
+        // Codes that decisions compare, and those of several texts. Each other code is named once, with its text.
+        package static let resumedUnderDigest = Code(rawValue: "resumed-under-digest")
+        package static let resumedUnvalidated = Code(rawValue: "resumed-unvalidated")
+        static let rangeGap = Code(rawValue: "range-gap")
+        static let entityTagChanged = Code(rawValue: "entity-tag-changed")
+        static let lastModifiedChanged = Code(rawValue: "last-modified-changed")
+        static let samplesDiffer = Code(rawValue: "spot-check-differs")
+        package static let digestMismatch = Code(rawValue: "digest-mismatch")
+        package static let tooLarge = Code(rawValue: "too-large")
+        package static let evicted = Code(rawValue: "evicted")
+        package static let purged = Code(rawValue: "purged")
+        package static let cancelledRemoved = Code(rawValue: "cancelled-removed")
+        /// An origin serves no more downloads at a time.
+        package static let noFurtherConnection = Code(rawValue: "no-further-connection")
+        package static let clientDecodes = Code(rawValue: "client-decodes")
+        /// An error that is not described otherwise.
+        package static let failed = Code(rawValue: "failed")
     }
 
     /// The stable name.
@@ -44,14 +62,22 @@ public struct Reason: Sendable, Hashable {
         self.text = text
     }
 
-    package init(_ code: String, _ text: String, _ facts: Set<Fact> = []) {
-        self.init(code: Code(rawValue: code), text: text)
+    package init(_ code: Code, _ text: String, _ facts: Set<Fact> = []) {
+        self.init(code: code, text: text)
         self.facts = facts
     }
 
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
     package init(_ code: String, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        let pieces = (Self.texts[code] ?? code).utf8.parts(at: UInt8(ascii: "%"))
+        self.init(Code(rawValue: code), facts, values)
+    }
+
+    package init(_ code: Code, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
+        self.init(code, facts, values)
+    }
+
+    private init(_ code: Code, _ facts: Set<Fact>, _ values: [any CustomStringConvertible]) {
+        let pieces = (Self.texts[code.rawValue] ?? code.rawValue).utf8.parts(at: UInt8(ascii: "%"))
         var text = ""
         for (index, piece) in pieces.enumerated() {
             text += Substring(piece)
@@ -95,16 +121,14 @@ extension Reason {
 extension Reason {
     static func resumed(at offset: Int64) -> Reason { Reason("resumed", with: offset) }
 
-    package static let resumedUnvalidatedCode = Code(rawValue: "resumed-unvalidated")
-
     /// Only the digest that the caller names proves that the file is the same.
     package static func resumedUnderDigest(at offset: Int64) -> Reason {
-        Reason("resumed-under-digest", with: offset)
+        Reason(.resumedUnderDigest, with: offset)
     }
 
     /// Only the comparison of bytes proves that the file is the same.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
-        Reason("resumed-unvalidated", with: offset)
+        Reason(.resumedUnvalidated, with: offset)
     }
 
     /// For bytes that were passed on and are not stored.
@@ -115,10 +139,10 @@ extension Reason {
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
         switch (old, new) {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
-            Reason("entity-tag-changed", [.isChange], with: old, new)
+            Reason(.entityTagChanged, [.isChange], with: old, new)
         case (.lastModified(let old), .lastModified(let new)) where old != new:
             Reason(
-                "last-modified-changed",
+                .lastModifiedChanged,
                 "the file changed on the server: its Last-Modified date was \(old) and is now \(new)", [.isChange])
         case (.some(let old), .none):
             Reason("validator-missing", with: old)
@@ -165,17 +189,15 @@ extension Reason {
 
     static let variesAlways = Reason("varies-always")
 
-    static let gapCode = Code(rawValue: "range-gap")
-
     static func gap(expected: Int64, got: Int64) -> Reason {
-        Reason("range-gap", with: got, expected)
+        Reason(.rangeGap, with: got, expected)
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {
-        Reason("entity-tag-changed", "the file changed on the server: its ETag is no longer \(old)", [.isChange])
+        Reason(.entityTagChanged, "the file changed on the server: its ETag is no longer \(old)", [.isChange])
     }
 
-    static let dateChanged = Reason("last-modified-changed", [.isChange])
+    static let dateChanged = Reason(.lastModifiedChanged, [.isChange])
     static let dateContradictsTag = Reason("validators-disagree", [.isChange])
     package static let noProgress = Reason("range-without-progress")
 

@@ -70,7 +70,7 @@ extension Transfer {
         let range = 0..<held
         let found = try await Blocking.run { try bytes.digest(digest.algorithm, of: range) }
         guard found == digest else {
-            let reason = Reason.digestMismatch(digest, found, memory == nil ? .kept : .dropped)
+            let reason = Reason.digestMismatch(digest, found, Reason.Rest(isKept: memory == nil))
             try await refuse(digest, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }
@@ -90,18 +90,25 @@ extension [Entry.Chunk] {
 
 extension Reason {
     /// What has become of bytes that do not have the expected digest.
-    package enum Rest: String {
-        case kept = "nothing was written, and the received file is kept in the store"
-        case dropped = "nothing was written"
-        case passedOn = "the output is incomplete, and wrong"
+    package struct Rest {
+        private let isPassedOn: Bool
+        private let isKept: Bool
+
+        /// Describes bytes of which the caller has written some elsewhere if they were passed on.
+        package init(isPassedOn: Bool = false, isKept: Bool) { (self.isPassedOn, self.isKept) = (isPassedOn, isKept) }
+
+        package var text: String {
+            (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
+                + (isKept ? ", and the received file is kept in the store" : "")
+        }
     }
 
     package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: Rest) -> Reason {
         let found = found == expected ? nil : found
         return Reason(
-            "digest-mismatch",
+            .digestMismatch,
             "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest.rawValue)")
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest.text)")
     }
 
     package static let digestInsisted = Reason("digest-insisted")
