@@ -61,7 +61,8 @@ struct SegmentedBody {
                 segment: range, held: held, validator: representation.validator, policy: policy)
             let (response, route) = try await run.reply(to: .range(request))
             // Another address may have other bytes; a request of the single stream decides.
-            guard run.settled == nil || route.redirection.url.address == run.settled?.redirection.url.address else {
+            let settled = run.history.settled?.redirection.url.address
+            guard settled == nil || route.redirection.url.address == settled else {
                 return (response, .noMore(.otherAddressOfPart))
             }
             return (response, SegmentVerdict(for: response.head, to: request, stored: representation, policy: policy))
