@@ -172,10 +172,9 @@ extension DownloadRun {
     func samples(
         of file: Destination, _ size: Int64, _ representation: Representation
     ) async throws -> NameDecision.Refusal {
-        let seed = request.sampleSeed ?? UInt64.random(in: .min ... .max)
         var run = self
         var course = SampleCourse(
-            SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
+            SampleGrid(over: [0..<size], seed: request.sampleSeed), of: representation, isProved: true,
             policy: await transfer.policy)
         while let sample = course.next {
             let response = try await run.answer(to: sample) { try await $0.response(to: $1) }

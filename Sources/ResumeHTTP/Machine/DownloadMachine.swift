@@ -80,7 +80,7 @@ package struct DownloadMachine: Sendable {
         ///   - head: The head of the response.
         ///   - held: What was stored before it.
         ///   - refusals: Why the origin has refused ranges of other files, if it then refused the whole file for the
-        ///     same reason.
+        ///     same reason; they are used only if the verdict asks for the whole file.
         package init(to plan: Plan, _ head: HTTPResponse, after held: HeldPartial, refusals: Set<Reason.Code>) {
             self.plan = plan
             status = head.status
