@@ -3,7 +3,6 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl adopt`.
 struct AdoptCommand: ContextCommand {
     static let configuration = CommandConfiguration("adopt")
 

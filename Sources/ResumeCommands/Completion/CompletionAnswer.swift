@@ -8,7 +8,6 @@ struct CompletionAnswer {
     static let request = "---complete"
 
     let context: CommandContext
-    /// The program.
     let root: any ParsableCommand.Type
 
     private typealias Candidate = Course.Candidate

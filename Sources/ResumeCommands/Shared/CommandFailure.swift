@@ -7,9 +7,7 @@ enum ExitStatus: Int32, Sendable {
     case success = 0
     /// Refused permanently, or nothing matched.
     case refused = 1
-    /// Invalid usage.
     case usage = 64
-    /// The store is damaged.
     case damaged = 65
     /// No such store, entry or input file.
     case notFound = 66
@@ -19,7 +17,6 @@ enum ExitStatus: Int32, Sendable {
     case io = 74
     /// Interrupted or unreachable for now; the partial data is kept.
     case tryAgain = 75
-    /// Interrupted by the user.
     case interrupted = 130
 }
 

@@ -55,7 +55,6 @@ struct SegmentedBody {
             self.representation = representation
         }
 
-        /// Requests a range.
         func ask(_ range: Range<Int64>, held: [Range<Int64>], by run: DownloadRun) async throws -> Answer {
             let request = Plan.RangeRequest(
                 segment: range, held: held, validator: representation.validator, policy: policy)
@@ -69,7 +68,6 @@ struct SegmentedBody {
         }
     }
 
-    /// The outcome of all streams.
     struct Outcome {
         var first = Transfer.BodyEnding.cut
         /// The number of bytes received over the network.

@@ -95,13 +95,3 @@ extension DownloadRun {
         return true
     }
 }
-
-extension Reason {
-    static let digestToBeConfirmed = Reason("digest-to-be-confirmed")
-
-    static let announcedDigestMismatch = Reason("announced-digest-mismatch")
-
-    static let namedDigestMismatch = Reason("named-digest-mismatch")
-
-    static let contentDigestMismatch = Reason("content-digest-mismatch")
-}

@@ -125,7 +125,6 @@ struct Kept: Error {
 
 /// The name of the file, if the server may choose it, and what already has that name.
 extension DownloadRun {
-    /// Returns the file for a representation.
     func destination(for representation: Representation?) -> Destination {
         names.admitted(
             request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination)

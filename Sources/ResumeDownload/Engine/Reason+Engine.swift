@@ -7,11 +7,9 @@ extension Reason {
         Reason("renewed-to-http", with: url.host)
     }
 
-    /// Makes the reason for which a request, a body or a download ended with an error.
-    init(for error: any Error) { self.init(for: error, nil) }
-
-    /// Makes the reason for an error; for a cancellation, the one set by the code that cancelled the run.
-    init(for error: any Error, _ interruption: Interruption?) {
+    /// Makes the reason for which a request, a body or a download ended with an error; for a cancellation, the one set by
+    /// the code that cancelled the run.
+    init(for error: any Error, _ interruption: Interruption? = nil) {
         self =
             switch error {
             case is CancellationError: interruption?.reason ?? .cancelled
@@ -28,6 +26,15 @@ extension Reason {
 
     /// The file is in place, and the stored copy of it is not needed.
     static let deliveredBefore = Reason("delivered-before")
+
+    // Why a file is wrong, or not the one that was read.
+
+    static let digestToBeConfirmed = Reason("digest-to-be-confirmed")
+    static let announcedDigestMismatch = Reason("announced-digest-mismatch")
+    static let namedDigestMismatch = Reason("named-digest-mismatch")
+    static let contentDigestMismatch = Reason("content-digest-mismatch")
+    static let changedWhileRead = Reason("changed-while-read")
+    static let readDigestMismatch = Reason(.digestMismatch)
 
     /// The caller or a queue cancelled the download.
     static let cancelled = Reason("cancelled")
@@ -102,7 +109,6 @@ extension Reason {
 }
 
 extension Reason.Code {
-    /// The code of a failure of the transport.
     package init(_ code: TransportError.Code) { self.init(rawValue: code.rawValue) }
 }
 

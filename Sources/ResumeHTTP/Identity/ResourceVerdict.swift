@@ -34,24 +34,6 @@ package enum ResourceVerdict: Sendable, Hashable {
     }
 }
 
-extension Reason {
-    /// The stored bytes were received over a connection of another kind.
-    static func trustChanged(from old: ServerTrust, to new: ServerTrust) -> Reason {
-        Reason("trust-changed", with: old.description, new.description)
-    }
-
-    /// The same address, requested with other credentials or fields.
-    package static let otherRequest = Reason("other-request")
-
-    /// A part from another address than that of the stream beside it.
-    package static let otherAddressOfPart = Reason("other-address-of-part")
-
-    /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
-    static func otherAddress(_ old: String, _ new: String) -> Reason {
-        Reason("other-address", with: old, old == new ? "another address there" : new)
-    }
-}
-
 extension ServerTrust {
     /// How bytes were received, in words.
     var description: String {

@@ -157,7 +157,6 @@ extension DownloadMachine {
         }
     }
 
-    /// Counts a restart.
     private mutating func restart(forWhole reason: Reason?) -> RetryBudget.Action {
         reasonForWhole = reason
         return budget.restarted() ? .askAgain : .unstable

@@ -93,13 +93,10 @@ package struct DownloadMachine: Sendable {
 
     /// The result of an action.
     package enum Input: Sendable {
-        /// A request was planned.
         case planned(Plan, Stored)
         /// No byte is missing.
         case isComplete
-        /// Samples were compared.
         case compared(SampleVerdict)
-        /// The response was evaluated.
         case evaluated(Evaluation, Answer)
         /// The transfer is prepared, and may have waited for room, which is no time of failures.
         case prepared(after: Duration)
@@ -107,7 +104,6 @@ package struct DownloadMachine: Sendable {
         case renewed(Bool)
         /// The body was received, as far as it came.
         case received(RequestOutcome)
-        /// The request failed.
         case failed(RequestOutcome)
         /// The action is done, and has no result.
         case goOn

@@ -115,10 +115,9 @@ extension Reason {
     /// For bytes of another program or from another URL, before samples were compared.
     package static let notProved = Reason("not-proved")
     static let rangeFailsRepeatedly = Reason("range-fails-repeatedly")
-}
 
-// Why a response was or was not used to continue a download.
-extension Reason {
+    // Why a response was or was not used to continue a download.
+
     static func resumed(at offset: Int64) -> Reason { Reason("resumed", with: offset) }
 
     /// Only the digest that the caller names proves that the file is the same.
@@ -133,7 +132,6 @@ extension Reason {
 
     /// For bytes that were passed on and are not stored.
     package static let sentAgain = Reason("sent-again")
-
     package static let prefixKept = Reason("prefix-kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
@@ -186,7 +184,6 @@ extension Reason {
 
     /// Encoded bytes are stored, but the caller requests the unencoded file.
     package static let codedHeld = Reason("coded-held")
-
     static let variesAlways = Reason("varies-always")
 
     static func gap(expected: Int64, got: Int64) -> Reason {
@@ -209,7 +206,6 @@ extension Reason {
     static let wholeForSegment = Reason("whole-for-segment")
     static let partCutShort = Reason("segment-cut-short")
     static let contentDigestOfPart = Reason("segment-digest")
-
     static let preconditionFailed = Reason("precondition-failed")
     static let rangeNotSatisfiable = Reason("range-not-satisfiable")
     static let beyondEnd = Reason("range-beyond-end")
@@ -224,10 +220,40 @@ extension Reason {
 
     /// The caller requested to start over.
     package static let restartRequested = Reason("restart-requested")
-}
 
-// Why a response is not used, temporarily or permanently.
-extension Reason {
+    // Why a response is not used, temporarily or permanently.
+
+    static let notModifiedWithOtherTag = Reason("not-modified-with-other-tag")
     static let unsolicitedRange = Reason("unsolicited-range")
     static let notAResource = Reason("not-the-file")
+
+    // What samples have shown, and where bytes came from.
+
+    static func samplesDiffer(at offset: Int64) -> Reason {
+        Reason(
+            .samplesDiffer,
+            "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
+    }
+
+    package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }
+
+    /// The samples of another address, or of another caller's request, differ.
+    static let otherFile = Reason(.samplesDiffer)
+    static let samplesUnanswered = Reason("spot-check-unanswered")
+
+    /// The stored bytes were received over a connection of another kind.
+    static func trustChanged(from old: ServerTrust, to new: ServerTrust) -> Reason {
+        Reason("trust-changed", with: old.description, new.description)
+    }
+
+    /// The same address, requested with other credentials or fields.
+    package static let otherRequest = Reason("other-request")
+
+    /// A part from another address than that of the stream beside it.
+    package static let otherAddressOfPart = Reason("other-address-of-part")
+
+    /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
+    static func otherAddress(_ old: String, _ new: String) -> Reason {
+        Reason("other-address", with: old, old == new ? "another address there" : new)
+    }
 }

@@ -5,7 +5,6 @@ package import HTTPTypes
 /// It is stricter than ``Verdict``, since the bytes can be requested in another way: only exactly the requested range
 /// is used.
 package enum SegmentVerdict: Sendable, Hashable {
-    /// Use the body.
     case use(Verdict.Continuation)
     /// Discard the body and open no more connections: the server refuses them, or does not send ranges.
     case noMore(Reason)
