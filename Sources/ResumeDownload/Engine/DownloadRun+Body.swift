@@ -26,7 +26,7 @@ extension DownloadRun {
         // A body that turns out to be wrong at its end must be discarded alone, which is only possible with a single
         // stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
-            digest.course.isOfOneAnswer = false
+            digest.course.isOfOneResponse = false
             let before = await transfer.receivedBytes
             var body = SegmentedBody(run: self, terms: terms, budget: budget)
             let ended = await reportingProgress { await body.run(with: pump) }

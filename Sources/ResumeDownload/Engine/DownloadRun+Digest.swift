@@ -89,8 +89,8 @@ extension DownloadRun {
     /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
     /// match.
     mutating func fetchRefusedAgain() async throws -> Bool {
-        guard try await transfer.insist(unless: digest.course.isOfOneAnswer) else { return false }
-        digest.course.hasAnswer = false
+        guard try await transfer.insist(unless: digest.course.isOfOneResponse) else { return false }
+        digest.course.hasResponse = false
         discarded(because: .digestInsisted)
         return true
     }

@@ -13,7 +13,7 @@ extension DownloadRun {
         do {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
-            let first = begun.answer.take()?.reply
+            let first = begun.first.take()?.reply
             let (response, route) = if let first { try await reply(from: first) } else { try await reply(to: plan) }
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             history.settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
@@ -55,7 +55,7 @@ extension DownloadRun {
         guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
         // Some servers break the rules of HTTP only in responses to range requests.
         guard asksForRange, error.code == .invalidResponse else { return .body(received: 0, failure: error) }
-        let reason = Reason.rangeAnswerInvalid(error)
+        let reason = Reason.rangeResponseInvalid(error)
         try await transfer.note(reason)
         return .askForWhole(reason)
     }

@@ -223,7 +223,7 @@ extension DownloadRun: RequestClient {
 
     var renews: Bool { request.refresh != nil }
 
-    var firstTurn: OriginPace.Turn? { begun.answer?.turn }
+    var firstTurn: OriginPace.Turn? { begun.first?.turn }
 
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes

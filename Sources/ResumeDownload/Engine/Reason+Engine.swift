@@ -99,7 +99,7 @@ extension Reason {
         Reason("certificate-changed", [.isKept], with: Printable.escaped(error.message))
     }
 
-    static func rangeAnswerInvalid(_ error: TransportError) -> Reason {
+    static func rangeResponseInvalid(_ error: TransportError) -> Reason {
         Reason("range-answer-invalid", with: Printable.escaped(error.message))
     }
 

@@ -170,7 +170,7 @@ extension Reason {
         Reason("unstable", last.facts, with: last.text)
     }
     package static let endedEarly = Reason("ended-early")
-    static let multipartAnswer = Reason("multipart-answer")
+    static let multipartResponse = Reason("multipart-answer")
     static let contentCoded = Reason("content-coded")
     static func codingChanged(from old: String?, to new: String?) -> Reason {
         Reason("coding-changed", with: encoding(old), encoding(new))

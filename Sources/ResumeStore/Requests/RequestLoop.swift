@@ -152,7 +152,7 @@ package struct RequestLoop<Client: RequestClient> {
             delivered: client.deliveredRepresentation)
         var refusals: Set<Reason.Code> = []
         if case .judged(.askForWhole) = evaluation { refusals = origins.with(turn.origin) { $0.refusals } }
-        return .evaluated(evaluation, DownloadMachine.Answer(to: plan, head, after: held, refusals: refusals))
+        return .evaluated(evaluation, DownloadMachine.Response(to: plan, head, after: held, refusals: refusals))
     }
 
     /// Ends the request that has the turn, and the body of a response that is not used.

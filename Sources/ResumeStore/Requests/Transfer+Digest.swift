@@ -53,11 +53,11 @@ extension Transfer {
 
     /// Continues with a new blob if the stored bytes were found not to have the digest that the caller still names.
     ///
-    /// - Parameter isOfOneAnswer: Whether one response of this run has brought all bytes, so that they are new.
+    /// - Parameter isOfOneResponse: Whether one response of this run has brought all bytes, so that they are new.
     /// - Returns: Whether it does.
     /// - Throws: ``StoreError``
-    package func insist(unless isOfOneAnswer: Bool) async throws -> Bool {
-        guard let digest = policy.digest, !isOfOneAnswer, try await refusedDigest == digest else { return false }
+    package func insist(unless isOfOneResponse: Bool) async throws -> Bool {
+        guard let digest = policy.digest, !isOfOneResponse, try await refusedDigest == digest else { return false }
         try await note(.digestInsisted)
         try await takeOwnVariant()
         return true
