@@ -22,7 +22,8 @@ package enum ResourceVerdict: Sendable, Hashable {
         isConfirmed: Bool = false
     ) {
         if held.trust != answer.trust {
-            self = hasDigest ? .underDigest : .ownEntry(.trustChanged(from: held.trust, to: answer.trust))
+            let reason = Reason.trustChanged(from: held.trust.description, to: answer.trust.description)
+            self = hasDigest ? .underDigest : .ownEntry(reason)
         } else if held.code == answer.code || isConfirmed || isRenewed && held.address == answer.address {
             self = .same
         } else if hasDigest {

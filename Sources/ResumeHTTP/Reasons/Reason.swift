@@ -242,8 +242,8 @@ extension Reason {
     static let samplesUnanswered = Reason("spot-check-unanswered")
 
     /// The stored bytes were received over a connection of another kind.
-    static func trustChanged(from old: ServerTrust, to new: ServerTrust) -> Reason {
-        Reason("trust-changed", with: old.description, new.description)
+    static func trustChanged(from old: String, to new: String) -> Reason {
+        Reason("trust-changed", with: old, new)
     }
 
     /// The same address, requested with other credentials or fields.
