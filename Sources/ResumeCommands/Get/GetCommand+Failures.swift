@@ -53,7 +53,7 @@ extension GetCommand {
             failure = CommandFailure(error)
             let refused = error as? DownloadError
             let facts = refused?.reason.facts ?? []
-            if refused?.reason.code == Reason.Code(TransportError.Code.stalled) {
+            if refused?.reason.code == TransportError.Code.stalled.reason {
                 failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
                 let isGiven = familiar.user != nil && !connection.usesDigest && !connection.usesAnyMethod

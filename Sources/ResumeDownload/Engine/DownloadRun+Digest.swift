@@ -65,7 +65,7 @@ extension DownloadRun {
         let isNamed = request.digest != nil
         let step = digest.course.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
         let isKept = !transfer.isInMemory && step != .fetchAgain
-        let rest = Reason.Rest(isPassedOn: request.isPassedOn && step != .fetchAgain, isKept: isKept)
+        let rest = Reason.rest(isKept: isKept, isPassedOn: request.isPassedOn && step != .fetchAgain)
         var reason =
             isNamed
             ? Reason.digestMismatch(expected, wrong, rest)
@@ -79,7 +79,7 @@ extension DownloadRun {
             try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
             discarded(because: reason)
         case .giveUp, .refuse:
-            if !isNamed, isKept { reason.text += "; \(rest.text)" }
+            if !isNamed, isKept { reason.text += "; \(rest)" }
             try await transfer.refuse(expected, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }

@@ -92,7 +92,7 @@ extension Reason {
     }
 
     static func transport(_ error: TransportError) -> Reason {
-        Reason(Code(error.code), Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
+        Reason(error.code.reason, Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
     }
 
     static func certificateChanged(_ error: TransportError) -> Reason {
@@ -106,10 +106,6 @@ extension Reason {
     static func redirect(_ problem: Redirection.Problem, from host: String) -> Reason {
         Reason("redirect", with: host, problem)
     }
-}
-
-extension Reason.Code {
-    package init(_ code: TransportError.Code) { self.init(rawValue: code.rawValue) }
 }
 
 /// The reason for stopping a run, set before its task is cancelled.

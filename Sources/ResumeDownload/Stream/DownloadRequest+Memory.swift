@@ -79,7 +79,7 @@ extension DownloadRequest {
                     digest == nil
                     ? Reason.announcedDigestMismatch
                     : .digestMismatch(
-                        expected, found, .init(isPassedOn: true, isKept: false))
+                        expected, found, Reason.rest(isKept: false, isPassedOn: true))
                 throw DownloadError(.digestMismatch, reason)
             }
             let isProved = if expected != nil { true } else { await run.transfer.isProved }

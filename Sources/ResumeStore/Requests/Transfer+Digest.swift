@@ -70,7 +70,7 @@ extension Transfer {
         let range = 0..<held
         let found = try await Blocking.run { try bytes.digest(digest.algorithm, of: range) }
         guard found == digest else {
-            let reason = Reason.digestMismatch(digest, found, Reason.Rest(isKept: memory == nil))
+            let reason = Reason.digestMismatch(digest, found, Reason.rest(isKept: memory == nil))
             try await refuse(digest, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }
@@ -89,26 +89,18 @@ extension [Entry.Chunk] {
 }
 
 extension Reason {
-    /// What has become of bytes that do not have the expected digest.
-    package struct Rest {
-        private let isPassedOn: Bool
-        private let isKept: Bool
-
-        /// Describes bytes of which the caller has written some elsewhere if they were passed on.
-        package init(isPassedOn: Bool = false, isKept: Bool) { (self.isPassedOn, self.isKept) = (isPassedOn, isKept) }
-
-        package var text: String {
-            (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
-                + (isKept ? ", and the received file is kept in the store" : "")
-        }
+    /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.
+    package static func rest(isKept: Bool, isPassedOn: Bool = false) -> String {
+        (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
+            + (isKept ? ", and the received file is kept in the store" : "")
     }
 
-    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: Rest) -> Reason {
+    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: String) -> Reason {
         let found = found == expected ? nil : found
         return Reason(
             .digestMismatch,
             "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest.text)")
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest)")
     }
 
     package static let digestInsisted = Reason("digest-insisted")
