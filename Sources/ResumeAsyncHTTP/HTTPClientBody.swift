@@ -54,7 +54,7 @@ public struct HTTPClientBody: AsyncSequence, Sendable {
                     // The first bytes of each format: RFC 1952, 2.3.1, and RFC 1950, 2.2 (compression method 8).
                     let isGzip = first == 0x1f && part?.dropFirst().first ?? 0x8b == 0x8b
                     let isDecoded = coding == "gzip" ? !isGzip : coding == "deflate" && first & 0x0f != 8
-                    if isDecoded { throw DownloadError(.refused, .clientDecodes) }
+                    if isDecoded { throw DownloadError(.refused, Reason(.clientDecodes)) }
                 }
                 return part
             } catch {
@@ -62,9 +62,5 @@ public struct HTTPClientBody: AsyncSequence, Sendable {
             }
         }
     }
-}
-
-extension Reason {
-    fileprivate static let clientDecodes = Reason("client-decodes")
 }
 #endif

@@ -3,7 +3,6 @@ import ResumeDownload
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl adopt`.
 struct AdoptCommand: ContextCommand {
     static let configuration = CommandConfiguration("adopt")
 
@@ -61,7 +60,7 @@ struct AdoptCommand: ContextCommand {
             // A job, so that `resume` continues it.
             let table = try await downloader.store.jobTable()
             try await table.record(request, as: 0)
-            let place = try request.checkedDestination().path
+            let place = try Destination(request.destination).path
             try await downloader.store.permitReplacing([(place, request.url.redacted)])
             guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
             let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)

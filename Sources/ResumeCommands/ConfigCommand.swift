@@ -1,7 +1,6 @@
 import ArgumentParser
 import ResumeHTTP
 
-/// The command `resumectl config`.
 struct ConfigCommand: ContextCommand {
     static let configuration = CommandConfiguration("config")
 

@@ -3,7 +3,6 @@ import ResumeHTTP
 import ResumeMaintenance
 import ResumeStore
 
-/// The command `resumectl doctor`.
 struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration("doctor")
 

@@ -2,7 +2,6 @@ import ArgumentParser
 import ResumeFiles
 import ResumeStore
 
-/// The command `resumectl gc`.
 struct GcCommand: ContextCommand {
     static let configuration = CommandConfiguration("gc")
 

@@ -3,7 +3,6 @@ import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl log`.
 struct LogCommand: ContextCommand {
     static let configuration = CommandConfiguration("log")
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import ResumeStore
 
-/// The command `resumectl pin`.
 struct PinCommand: ContextCommand {
     static let configuration = CommandConfiguration("pin")
 
@@ -11,7 +10,6 @@ struct PinCommand: ContextCommand {
     func run(_ context: CommandContext) async throws { try await storeOptions.pin(true, name, context) }
 }
 
-/// The command `resumectl unpin`.
 struct UnpinCommand: ContextCommand {
     static let configuration = CommandConfiguration("unpin")
 

@@ -3,7 +3,6 @@ import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl purge`.
 struct PurgeCommand: ContextCommand {
     static let configuration = CommandConfiguration("purge")
 

@@ -4,7 +4,6 @@
 import ArgumentParser
 import ResumeFiles
 
-/// The command line.
 struct ResumeCtl: ParsableCommand {
     /// The name, help and subcommands.
     static let configuration = CommandConfiguration(
@@ -30,9 +29,6 @@ struct ResumeCtl: ParsableCommand {
                     VerifyCommand.self, DoctorCommand.self, ConfigCommand.self, CompletionsCommand.self,
                 ]),
         ])
-
-    /// Makes an empty command, for the argument parser.
-    init() {}
 
     /// Returns whether the arguments name a command that may read the whole store, and that nobody needs to wait for.
     static func isMaintenance(_ arguments: [String]) -> Bool {

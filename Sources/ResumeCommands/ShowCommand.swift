@@ -2,7 +2,6 @@ import ArgumentParser
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl show`.
 struct ShowCommand: ContextCommand {
     static let configuration = CommandConfiguration("show")
 

@@ -2,7 +2,6 @@ import ArgumentParser
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl stats`.
 struct StatsCommand: ContextCommand {
     static let configuration = CommandConfiguration("stats")
 

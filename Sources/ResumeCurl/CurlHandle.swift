@@ -42,7 +42,6 @@ final class CurlHandle {
         unsafe context.flatMap { unsafe Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue().reception }
     }
 
-    /// Begins with a request.
     func begin(_ reception: Reception, on thread: NetworkThread) {
         self.reception = reception
         unsafe text[0] = 0

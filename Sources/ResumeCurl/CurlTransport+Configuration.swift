@@ -84,7 +84,6 @@ extension CurlTransport {
         /// The password of the key; nil for none.
         var password: String?
 
-        /// Makes a certificate.
         package init(file: String, keyFile: String? = nil, password: String? = nil) {
             self.file = file
             self.keyFile = keyFile
@@ -114,7 +113,6 @@ extension CurlTransport {
         /// The only version to use; nil for both.
         package var family: Family?
 
-        /// Makes a choice.
         package init(fixed: [String: [String]] = [:], family: Family? = nil) {
             self.fixed = fixed
             self.family = family

@@ -20,7 +20,6 @@ final class Exchange: ResponseBody {
     let authority: String
     /// The cookies that the request sends, and that its response changes.
     let jar: CookieJar?
-    /// Whether the certificate of the caller is presented.
     let presentsCertificate = CookieJar.isAtCallersOrigin
     /// How many bytes of heads and bodies were received.
     let delivered = Atomic(0)

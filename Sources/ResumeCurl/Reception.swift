@@ -201,7 +201,6 @@ final class Reception {
         return Ticker.now - time > .seconds(10)
     }
 
-    /// Ends the exchange.
     func end(_ result: CURLcode) {
         let (isOpen, hasClosedPolitely) = leave()
         var problem = problem(result, isOpen, hasClosedPolitely)

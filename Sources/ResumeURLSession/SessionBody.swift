@@ -95,14 +95,14 @@ final class SessionBody: ResponseBody {
 
     /// Receives a head, which may be that of an interim response.
     func receive(_ response: URLResponse) {
-        guard let answer = response as? HTTPURLResponse else { return }
-        guard answer.statusCode >= 200 else {
+        guard let response = response as? HTTPURLResponse else { return }
+        guard response.statusCode >= 200 else {
             let count = state.withLock { state in
                 state.interim += 1
                 return state.interim
             }
             // A change of the protocol was not requested.
-            if answer.statusCode == 101 || count > BodyMailbox.mostInterim {
+            if response.statusCode == 101 || count > BodyMailbox.mostInterim {
                 cancel(with: TransportError.invalid("unexpected interim responses (1xx)", from: authority))
             }
             return
@@ -110,8 +110,8 @@ final class SessionBody: ResponseBody {
         // The head of a redirect is reported twice.
         guard !mailbox.hasHead else { return }
         let head = HTTPResponse(
-            code: answer.statusCode,
-            fields: answer.allHeaderFields.compactMap { name, value in
+            code: response.statusCode,
+            fields: response.allHeaderFields.compactMap { name, value in
                 (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
             })
         let length = Representation.length(head.headerFields)
@@ -121,8 +121,8 @@ final class SessionBody: ResponseBody {
             return cancel(with: TransportError.invalid("the length is not valid", from: authority))
         }
         state.withLock { state in
-            state.announced = isHead || answer.statusCode == 304 ? nil : length
-            state.url = answer.url
+            state.announced = isHead || response.statusCode == 304 ? nil : length
+            state.url = response.url
         }
         mailbox.add(head)
     }

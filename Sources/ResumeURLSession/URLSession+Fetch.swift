@@ -113,7 +113,7 @@ extension URLSession {
 extension Reason {
     fileprivate static func decodes(_ coding: String, of authority: String) -> Reason {
         Reason(
-            "client-decodes",
+            .clientDecodes,
             "URLSession decodes bodies, and that of \(authority) has the coding \(coding); use another HTTP client")
     }
 }

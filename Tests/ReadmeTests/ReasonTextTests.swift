@@ -8,15 +8,19 @@ struct ReasonTextTests {
     @Test("Each reason without a text of its own has one in the table, with its values, and each text is used")
     func texts() throws {
         let sources = ReadmeTests.root.appendingPathComponent("Sources").standardizedFileURL.path
+        let reasons = String(decoding: try Files.bytes("\(sources)/ResumeHTTP/Reasons/Reason.swift"), as: UTF8.self)
+        let constants = reasons.matches(of: /static let (\w+) = Code\(rawValue: "([a-z-]+)"\)/).map { ($0.1, $0.2) }
+        let codes = Dictionary(uniqueKeysWithValues: constants)
         var used: [Substring: Int] = [:]
         for file in try #require(FileManager.default.subpaths(atPath: sources)) where file.hasSuffix(".swift") {
             let text = String(decoding: try Files.bytes("\(sources)/\(file)"), as: UTF8.self)
-            let call = /Reason(?:\.init)?\(\s*"([a-z0-9-]+)"(?:(?:,\s*\[[^\]]*\])?\s*\)|[^()"]*\bwith:)/
+            let call = /Reason(?:\.init)?\(\s*(?:"([a-z0-9-]+)"|\.(\w+))(?:(?:,\s*\[[^\]]*\])?\s*\)|[^()"]*\bwith:)/
             for match in text.matches(of: call) {
+                guard let code = match.1 ?? match.2.flatMap({ codes[$0] }) else { continue }
                 let hasValues = match.0.hasSuffix("with:")
                 let count = hasValues ? Self.countArguments(in: text[match.range.upperBound...]) : 0
-                #expect(used[match.1, default: count] == count, "\(match.1)")
-                used[match.1] = count
+                #expect(used[code, default: count] == count, "\(code)")
+                used[code] = count
             }
         }
         let table = String(decoding: try Files.bytes("\(sources)/ResumeHTTP/Reasons/reasons.txt"), as: UTF8.self)

@@ -8,12 +8,12 @@ struct DigestCourseTests {
         var isNamed = false
         var isMarked = false
         var isProved = false
-        var hasAnswer = false
-        var isOfOneAnswer = false
+        var hasResponse = false
+        var isOfOneResponse = false
         let steps: [DigestCourse.Step]
 
         var testDescription: String {
-            "named \(isNamed), marked \(isMarked), proved \(isProved), answered \(hasAnswer), one \(isOfOneAnswer)"
+            "named \(isNamed), marked \(isMarked), proved \(isProved), answered \(hasResponse), one \(isOfOneResponse)"
         }
     }
 
@@ -21,15 +21,15 @@ struct DigestCourseTests {
     static let cases: [Case] = [
         // The server's digest: its file may have been damaged on the way, once.
         Case(steps: [.fetchAgain, .giveUp]),
-        Case(isProved: true, hasAnswer: true, isOfOneAnswer: true, steps: [.fetchAgain, .giveUp]),
+        Case(isProved: true, hasResponse: true, isOfOneResponse: true, steps: [.fetchAgain, .giveUp]),
         Case(isMarked: true, steps: [.fetchAgain, .giveUp]),
         // The caller's digest, and bytes that may be wrong.
         Case(isNamed: true, steps: [.fetchAgain, .giveUp]),
-        Case(isNamed: true, hasAnswer: true, steps: [.fetchAgain, .giveUp]),
+        Case(isNamed: true, hasResponse: true, steps: [.fetchAgain, .giveUp]),
         // Bytes that the server has, as soon as it says so.
         Case(isNamed: true, isProved: true, steps: [.ask, .ask]),
-        Case(isNamed: true, isProved: true, hasAnswer: true, steps: [.refuse, .refuse]),
-        Case(isNamed: true, hasAnswer: true, isOfOneAnswer: true, steps: [.refuse, .refuse]),
+        Case(isNamed: true, isProved: true, hasResponse: true, steps: [.refuse, .refuse]),
+        Case(isNamed: true, hasResponse: true, isOfOneResponse: true, steps: [.refuse, .refuse]),
         // Bytes that only another digest can prove.
         Case(isNamed: true, isMarked: true, steps: [.refuse, .refuse]),
         Case(isNamed: true, isMarked: true, isProved: true, steps: [.refuse, .refuse]),
@@ -40,7 +40,7 @@ struct DigestCourseTests {
         arguments: cases)
     func steps(_ given: Case) {
         var course = DigestCourse()
-        (course.hasAnswer, course.isOfOneAnswer) = (given.hasAnswer, given.isOfOneAnswer)
+        (course.hasResponse, course.isOfOneResponse) = (given.hasResponse, given.isOfOneResponse)
         let steps = given.steps.map { _ in
             course.next(isNamed: given.isNamed, isMarked: given.isMarked, isProved: given.isProved)
         }
@@ -55,14 +55,14 @@ struct DigestCourseTests {
         course.receive(.retry(reason, afterSeconds: nil))
         course.receive(.askForWhole(reason))
         course.receive(.refuse(reason))
-        #expect(!course.hasAnswer && !course.isOfOneAnswer)
+        #expect(!course.hasResponse && !course.isOfOneResponse)
         course.receive(.startOver(representation, reason))
-        #expect(course.hasAnswer && course.isOfOneAnswer)
-        course.hasAnswer = false
+        #expect(course.hasResponse && course.isOfOneResponse)
+        course.hasResponse = false
         course.receive(.complete(representation, reason))
-        #expect(course.hasAnswer && course.isOfOneAnswer)
+        #expect(course.hasResponse && course.isOfOneResponse)
         course.receive(.append(Verdict.Continuation(whole: representation, reason: reason)))
-        #expect(course.hasAnswer && !course.isOfOneAnswer)
+        #expect(course.hasResponse && !course.isOfOneResponse)
     }
 
     @Test("No history fetches the file again more than once")
@@ -76,7 +76,7 @@ struct DigestCourseTests {
                         flags.flatMap { isMarked in
                             (0..<4).map { answer in
                                 var (course, again) = history
-                                (course.hasAnswer, course.isOfOneAnswer) = (answer & 1 != 0, answer & 2 != 0)
+                                (course.hasResponse, course.isOfOneResponse) = (answer & 1 != 0, answer & 2 != 0)
                                 let step = course.next(isNamed: isNamed, isMarked: isMarked, isProved: isProved)
                                 if step == .fetchAgain { again += 1 }
                                 return (course, again)

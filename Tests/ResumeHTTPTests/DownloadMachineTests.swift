@@ -35,7 +35,7 @@ struct DownloadMachineTests {
         /// What follows a response with the whole file, which replaces the stored bytes.
         mutating func replace() -> String {
             let verdict = Verdict.startOver(Representation(), .restartRequested)
-            let answer = DownloadMachine.Answer(
+            let answer = DownloadMachine.Response(
                 to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])
             _ = machine.handle(.evaluated(.judged(verdict), answer))
             defer { plan() }
@@ -137,7 +137,7 @@ struct DownloadMachineTests {
         -> [String]
     {
         var requests = Requests()
-        let answer = DownloadMachine.Answer(to: Plan(for: held), response(206), after: held, refusals: refusals)
+        let answer = DownloadMachine.Response(to: Plan(for: held), response(206), after: held, refusals: refusals)
         let action = requests.machine.handle(.evaluated(evaluation, answer))
         guard case .prepare = action else { return [action.summary] }
         return [action.summary, requests.machine.handle(.prepared(after: .zero)).summary]
@@ -171,7 +171,7 @@ struct DownloadMachineTests {
         for isRepeated in [true, false] {
             var requests = Requests()
             #expect(requests.next(.askForWhole(isRepeated ? reason : .noProgress)) == .askAgain)
-            let answer = DownloadMachine.Answer(
+            let answer = DownloadMachine.Response(
                 to: .whole(reason: reason), response(412), after: Fixture.tagged, refusals: [])
             _ = requests.machine.handle(.evaluated(.judged(.refuse(reason)), answer))
             guard case .refuse(_, isRepeated) = requests.machine.handle(.prepared(after: .zero)) else {
@@ -187,7 +187,7 @@ struct DownloadMachineTests {
         var requests = Requests()
         var use = Verdict.Continuation(whole: Representation(), reason: .sentAgain)
         use.offset = 0
-        let answer = DownloadMachine.Answer(
+        let answer = DownloadMachine.Response(
             to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])
         _ = requests.machine.handle(.evaluated(.judged(.startRange(use)), answer))
         #expect(requests.machine.handle(.prepared(after: .zero)).summary == "receive", "it is no restart")
@@ -201,7 +201,7 @@ struct DownloadMachineTests {
     @Test("The caller's other URL is requested at once, whatever was refused", arguments: [true, false])
     func renewed(isRenewed: Bool) {
         var requests = Requests()
-        let answer = DownloadMachine.Answer(
+        let answer = DownloadMachine.Response(
             to: Plan(for: Fixture.tagged), response(206, [Fixture.contentRange]), after: Fixture.tagged, refusals: [])
         _ = requests.machine.handle(.evaluated(.judged(.askForWhole(.preconditionFailed)), answer))
         _ = requests.machine.handle(.prepared(after: .zero))
@@ -298,15 +298,15 @@ struct DownloadMachineTests {
         .isComplete, .compared(.agree(samples: 3)), .compared(.differ(.samplesUnanswered)),
         .evaluated(
             .judged(Fixture.judge(206, [tag, Fixture.contentRange])),
-            DownloadMachine.Answer(
+            DownloadMachine.Response(
                 to: Plan(for: Fixture.tagged), response(206, [Fixture.contentRange]), after: Fixture.tagged,
                 refusals: [])),
         .evaluated(
             .judged(.askForWhole(.noProgress)),
-            DownloadMachine.Answer(to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])),
+            DownloadMachine.Response(to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])),
         .evaluated(
             .wentBack,
-            DownloadMachine.Answer(to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])),
+            DownloadMachine.Response(to: .whole(reason: nil), response(200), after: Fixture.tagged, refusals: [])),
         .prepared(after: .zero), .renewed(true), .renewed(false), .received(.body(received: 1, failure: nil)),
         .failed(.retry(.noProgress)), .goOn,
     ]

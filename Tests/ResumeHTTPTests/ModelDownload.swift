@@ -77,7 +77,7 @@ struct ModelDownload {
                 requests += 1
                 reply = answer
                 let verdict = Verdict(for: answer.head, to: plan, held: held, policy: policy)
-                let evaluated = DownloadMachine.Answer(to: plan, answer.head, after: held, refusals: [])
+                let evaluated = DownloadMachine.Response(to: plan, answer.head, after: held, refusals: [])
                 input = .evaluated(.judged(verdict), evaluated)
             case .prepare(let verdict):
                 if verdict.replaces, let representation = verdict.representation {

@@ -8,7 +8,6 @@ struct CompletionAnswer {
     static let request = "---complete"
 
     let context: CommandContext
-    /// The program.
     let root: any ParsableCommand.Type
 
     private typealias Candidate = Course.Candidate
@@ -20,17 +19,15 @@ struct CompletionAnswer {
     func print(_ arguments: ArraySlice<String>) async {
         guard let shell = arguments.first.flatMap(CompletionsCommand.Shell.init) else { return }
         let rest = Array(arguments.dropFirst())
-        guard shell == .bash else {
-            let course = Course(rest, of: root)
-            let (kind, candidates) = await candidates(for: course)
+        let line = shell == .bash && rest.count == 2 ? Line(rest[0], replacing: rest[1]) : nil
+        guard line != nil || shell != .bash else { return }
+        let course = Course(line.map { Array($0.words.dropFirst()) } ?? rest, of: root)
+        let (kind, candidates) = await candidates(for: course)
+        guard let line else {
             let lines = candidates.map { Self.line($0, shell, course.head) }
             for line in [kind, course.head] + lines { context.output(line + "\n") }
             return
         }
-        guard rest.count == 2 else { return }
-        let line = Line(rest[0], replacing: rest[1])
-        let course = Course(Array(line.words.dropFirst()), of: root)
-        let (kind, candidates) = await candidates(for: course)
         let isPart = candidates.count == 1 && !candidates[0].isWhole
         context.print(isPart ? "parts" : kind)
         for candidate in candidates where candidate.text.hasPrefix(course.word) {

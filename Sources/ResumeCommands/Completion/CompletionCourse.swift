@@ -10,7 +10,6 @@ extension CompletionAnswer {
             case words([Candidate])
             /// The path of a file or folder.
             case files
-            /// The path of a folder.
             case folders
             /// A name in the store.
             case names(NameSearch.Subject, [NameSearch.Column])

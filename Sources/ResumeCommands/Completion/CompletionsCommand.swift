@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// The command `resumectl completions`.
 struct CompletionsCommand: ContextCommand {
     static let configuration = CommandConfiguration("completions")
 

@@ -4,7 +4,6 @@ import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 
-/// The cookies of the user.
 struct CookieOptions: ParsableArguments {
     /// Cookies as `name=value`; after the validation, also the lines of cookie files, which contain tabs.
     @Option("b cookie") var cookies: [String] = []

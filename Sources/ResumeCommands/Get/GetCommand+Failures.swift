@@ -38,7 +38,7 @@ extension GetCommand {
     var timeLimitFailure: CommandFailure {
         let time = TimeSpan.text((pace.maxTime?.milliseconds ?? 0) / 1000)
         return CommandFailure(
-            .tryAgain, "not complete after \(time) (--max-time)", reason: Reason.timeLimit.code.rawValue)
+            .tryAgain, "not complete after \(time) (--max-time)", reason: Reason.timeLimit.code)
     }
 
     /// Reports the error of a download, whose data is kept unless it has been delivered, and returns it as reported.
@@ -47,14 +47,13 @@ extension GetCommand {
         _ reporter: GetReporter, keeping isKept: Bool = true
     ) async -> CommandFailure {
         var failure: CommandFailure
-        if error is CancellationError || isKept && (error as? CommandFailure)?.reason == Reason.timeLimit.code.rawValue
-        {
+        if error is CancellationError || isKept && (error as? CommandFailure)?.reason == Reason.timeLimit.code {
             failure = await interruption(of: request, with: downloader, CommandFailure(error))
         } else {
             failure = CommandFailure(error)
             let refused = error as? DownloadError
             let facts = refused?.reason.facts ?? []
-            if refused?.reason.code.rawValue == TransportError.Code.stalled.rawValue {
+            if refused?.reason.code == TransportError.Code.stalled.reason {
                 failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
                 let isGiven = familiar.user != nil && !connection.usesDigest && !connection.usesAnyMethod
@@ -75,11 +74,6 @@ extension GetCommand {
                     + " with the new one, or use --renew-command."
             }
             if refused?.code == .digestMismatch {
-                // The engine does not know that what was read has been written.
-                if writesToOutput, !files.hold {
-                    failure.message = failure.message.replacing(
-                        Reason.Rest.dropped.rawValue, with: Reason.Rest.passedOn.rawValue)
-                }
                 failure.add("Compare the digest with the one at its source.")
                 if isKept {
                     failure.add("With the right one, nothing is fetched again; --restart fetches the file again.")

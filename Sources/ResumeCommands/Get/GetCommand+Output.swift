@@ -46,6 +46,7 @@ extension GetCommand {
             // It is downloaded like any other file, so that a lost connection or the end of this process costs nothing
             // until it is complete. Then it is delivered to a name in the store's folder, which is removed at once: the
             // stream reads on from the open file, and if the rest cannot be written, the next run fetches it again.
+            request.isPassedOn = !files.hold
             stream = downloader.makeStream(request) { [path = request.destination] event in
                 // The end is reported when it has been written.
                 guard case .finished = event else { return onEvent(event) }
@@ -117,7 +118,7 @@ extension GetCommand {
         let isOwn = error is CommandFailure || error is CancellationError
         var failure = CommandFailure(error)
         // What is kept is said with the report.
-        let isSaid = error is CancellationError || failure.reason == Reason.timeLimit.code.rawValue
+        let isSaid = error is CancellationError || failure.reason == Reason.timeLimit.code
         guard isChanged || isOwn && !(isSaid && isKept) else { return error }
         if isOwn { failure.isResumable = isKept }
         let kept = isOwn && isKept ? "; the partial data is kept" : ""

@@ -19,7 +19,7 @@ extension GetCommand {
         for item in first.items where !writesToOutput {
             let request = list.request(for: item)
             do {
-                _ = try request.checkedDestination()
+                _ = try await Blocking.run { try request.checkedDestination() }
                 break
             } catch  where first.isLast && item.place == first.items.last?.place {
                 let failure = CommandFailure(error)

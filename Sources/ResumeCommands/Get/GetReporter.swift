@@ -202,7 +202,7 @@ final class GetReporter: Sendable {
         let store = error as? StoreError
         return [
             "event": "failed", "url": request?.url.redacted,
-            "reason": failed?.reason.code.rawValue ?? store?.code.description ?? failure.reason
+            "reason": failed?.reason.code.rawValue ?? store?.code.description ?? failure.reason?.rawValue
                 ?? (error is CancellationError ? "cancelled" : request == nil ? "invalid-url" : "failed"),
             "message": failure.message, "status": failed?.status.map(Int64.init),
             "resumable": request != nil && failure.isResumable,

@@ -21,7 +21,7 @@ extension JobRun {
             reporter.expect(-1, running: -1)
         case .wrong(let job):
             let text = "\(job.failure?.text ?? ""). It was not fetched again. \(job.waysOn)"
-            fail(job, because: CommandFailure(.refused, text, isResumable: true, reason: job.failure?.code.rawValue))
+            fail(job, because: CommandFailure(.refused, text, isResumable: true, reason: job.failure?.code))
         case .busy(let job):
             fail(job, because: command.timeLimitFailure)
         case .gone(let job):
@@ -52,8 +52,8 @@ extension JobRun {
     func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
         // An interrupted job is continued by the next run.
         guard !(error is CancellationError) else { return }
-        let code = (error as? StoreError)?.code.description ?? "failed"
-        let own = (error as? DownloadError)?.reason ?? Reason(code: .init(rawValue: code), text: failure.message)
+        let code = (error as? StoreError).map { Reason.Code(rawValue: $0.code.description) } ?? .failed
+        let own = (error as? DownloadError)?.reason ?? Reason(code, failure.message)
         // A program that is left to run stays so.
         let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
         let isForGood = failure.status == .refused || failure.status == .cannotCreate
@@ -66,7 +66,7 @@ extension JobRun {
         guard reporter.hasSeveral else { return nil }
         if let error = error as? StoreError, error.code == .overLimit {
             let isAdded = postponed.withLock { $0.add(id, needsRoom: true) }
-            return isAdded ? Reason(error.code.description, error.message) : nil
+            return isAdded ? .heldBytesDiffer(error) : nil
         }
         let now = StoreClock.awake.now()
         let isClosed = [request.url.origin, request.url.redacted].contains { place in

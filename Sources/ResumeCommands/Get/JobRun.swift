@@ -101,7 +101,7 @@ final class JobRun: Sendable {
             if runner.isWaiting {
                 let text = "waiting for files that another process downloads"
                 reporter.note(text)
-                reporter.waits(for: Reason("another-process", text), of: nil, maxTime)
+                reporter.waits(for: Reason("another-process", with: text), of: nil, maxTime)
             }
             try await runner.rest(for: maxTime, start)
             while await slots.wait(until: { $0.isIdle }), let again = postponed.withLock({ $0.nextRound() }) {

@@ -3,7 +3,6 @@ import ResumeFiles
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl history`.
 struct HistoryCommand: ContextCommand {
     static let configuration = CommandConfiguration("history")
 

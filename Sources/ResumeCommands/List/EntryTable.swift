@@ -25,7 +25,6 @@ struct EntryTable {
         self.print = print
     }
 
-    /// Prints an entry.
     mutating func add(_ entry: Entry) {
         guard width != nil else { return print(Self.line(entry)) }
         count += 1

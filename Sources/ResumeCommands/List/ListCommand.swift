@@ -2,7 +2,6 @@ import ArgumentParser
 import ResumeFiles
 import ResumeStore
 
-/// The command `resumectl list`.
 struct ListCommand: ContextCommand {
     static let configuration = CommandConfiguration("list", aliases: ["ls"])
 
@@ -10,15 +9,11 @@ struct ListCommand: ContextCommand {
         case used, size, received, url, created
     }
 
-    enum State: String, ExpressibleByArgument, CaseIterable {
-        case partial, complete
-    }
-
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var conditions: EntryConditions
     @Flag("list/json") var json = false
     @Option("format", transform: Format.argument) var format: Format?
-    @Option("state") var state: State?
+    @Option("state") var state: Entry.State?
     @Option("sort") var sort: Order = .used
     @Flag("reverse") var reverse = false
     @Option("limit") var limit: Int?
@@ -69,7 +64,10 @@ struct ListCommand: ContextCommand {
             case .created: .creation
             }
         return EntryQuery(
-            order: order, isReversed: (sort != .url) != reverse,
-            state: state.flatMap { Entry.State(rawValue: $0.rawValue) })
+            order: order, isReversed: (sort != .url) != reverse, state: state)
     }
+}
+
+extension Entry.State: ExpressibleByArgument, CaseIterable {
+    static let allCases: [Entry.State] = [.partial, .complete]
 }

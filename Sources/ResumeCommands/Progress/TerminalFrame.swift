@@ -9,9 +9,6 @@ struct TerminalFrame {
     /// The lines that are on the screen.
     private var drawn: [String] = []
 
-    /// Makes a frame without lines.
-    init() {}
-
     /// Returns the text that replaces the lines.
     ///
     /// - Parameters:

@@ -7,7 +7,6 @@ import Foundation
 import ResumeHTTP
 import ResumeStore
 
-/// The command `resumectl set`.
 struct SetCommand: ContextCommand {
     static let configuration = CommandConfiguration("set")
 

@@ -94,7 +94,7 @@ final class Programs: Sendable {
         } catch var failure as CommandFailure {
             failure.message =
                 "\(Printable.escaped(path)) is complete, but \(failure.message). Run the command again to run it again."
-            failure.reason = Self.completionFailed.rawValue
+            failure.reason = Self.completionFailed
             throw failure
         }
     }

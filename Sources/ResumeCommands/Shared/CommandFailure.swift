@@ -7,9 +7,7 @@ enum ExitStatus: Int32, Sendable {
     case success = 0
     /// Refused permanently, or nothing matched.
     case refused = 1
-    /// Invalid usage.
     case usage = 64
-    /// The store is damaged.
     case damaged = 65
     /// No such store, entry or input file.
     case notFound = 66
@@ -19,7 +17,6 @@ enum ExitStatus: Int32, Sendable {
     case io = 74
     /// Interrupted or unreachable for now; the partial data is kept.
     case tryAgain = 75
-    /// Interrupted by the user.
     case interrupted = 130
 }
 
@@ -33,9 +30,9 @@ struct CommandFailure: Error {
     /// Whether the download can be resumed.
     var isResumable: Bool
     /// The reason in JSON of a download that is not started; nil if its URL is the problem.
-    var reason: String?
+    var reason: Reason.Code?
 
-    init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil, reason: String? = nil) {
+    init(_ status: ExitStatus, _ message: String = "", isResumable: Bool? = nil, reason: Reason.Code? = nil) {
         self.reason = reason
         self.status = status
         self.message = message

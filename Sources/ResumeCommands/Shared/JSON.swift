@@ -19,7 +19,6 @@ extension Dictionary: JSONValue where Key == String, Value == (any JSONValue)? {
 }
 
 extension Reason {
-    /// The reason as members of an object.
     var members: JSONObject { ["reason": code.rawValue, "message": text] }
 
     static let sameResource = Reason("another-download")
@@ -32,7 +31,6 @@ extension Reason {
 }
 
 extension HTTPDigest {
-    /// The digest as a member of an object.
     var members: JSONObject { [algorithm.rawValue.filter { $0 != "-" }: hexadecimal] }
 }
 

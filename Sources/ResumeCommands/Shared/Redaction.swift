@@ -40,7 +40,6 @@ enum Redaction {
         return "\(problem)"
     }
 
-    /// Throws if the value of an option is no URL.
     static func requireURL(_ text: String, of option: String) throws {
         do {
             _ = try TypedURL.parse(text)

@@ -145,7 +145,7 @@ enum Rendering {
         for removed in report.removed {
             let bytes = ByteCount.text(removed.bytes)
             // It may not have happened.
-            let reason = dryRun && removed.reason.code.rawValue == "purged" ? "on request" : removed.reason.text
+            let reason = dryRun && removed.reason.code == .purged ? "on request" : removed.reason.text
             context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(reason)")
             guard let job = removed.jobDestination else { continue }
             context.print(

@@ -16,9 +16,6 @@ extension Signals {
 
         private var first: ContinuousClock.Instant?
 
-        /// Makes a course before the first signal.
-        init() {}
-
         /// Returns what to do about a signal.
         mutating func receive(at now: ContinuousClock.Instant) -> Action {
             guard let first else {

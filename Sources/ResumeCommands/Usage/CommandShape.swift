@@ -60,7 +60,6 @@ struct CommandShape: Sendable {
     /// Empty if the parser describes them in an unknown form.
     let arguments: [Argument]
 
-    /// Reads the arguments of commands.
     init(of commands: [any ParsableCommand.Type]) {
         arguments = commands.flatMap { command in
             (try? JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8)))?.command.arguments ?? []

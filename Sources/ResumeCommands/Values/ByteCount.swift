@@ -66,7 +66,6 @@ struct ByteCount: Equatable, TypedValue {
             divisor = (0..<decimals).reduce(1) { power, _ in power * 10 }
         }
 
-        /// Whether it was typed with decimals.
         var hasDecimals: Bool { divisor > 1 }
 
         /// Returns the product, rounded down; nil if it is too large, or if the number has decimals and the factor is 1.

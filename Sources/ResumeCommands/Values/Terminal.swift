@@ -111,11 +111,5 @@ enum Terminal {
 
         /// The size of a terminal that does not tell its size.
         static let standard = Size(width: 80, height: 24)
-
-        /// Makes a size.
-        init(width: Int, height: Int) {
-            self.width = width
-            self.height = height
-        }
     }
 }

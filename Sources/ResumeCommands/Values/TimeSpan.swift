@@ -3,7 +3,6 @@ struct TimeSpan: Equatable, TypedValue {
     /// At most what fits into a number of milliseconds.
     var milliseconds: Int64
 
-    /// The same as a duration.
     var duration: Duration { .milliseconds(milliseconds) }
 
     /// Parses a time span as people type it, and as ``text(_:)`` prints it.

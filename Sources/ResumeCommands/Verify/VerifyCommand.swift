@@ -5,7 +5,6 @@ import ResumeHTTP
 import ResumeMaintenance
 import ResumeStore
 
-/// The command `resumectl verify`.
 struct VerifyCommand: ContextCommand {
     static let configuration = CommandConfiguration("verify")
 

@@ -14,8 +14,9 @@ extension Downloader {
     ///   requests are part of the result.
     package func adopt(_ request: DownloadRequest) async throws -> Adoption {
         guard let path = request.adopts else { throw StoreError(.misuse, "no partial file is named") }
-        let foreign = try await Blocking.run { try ForeignPartial(examining: path) }
-        let destination = try request.checkedDestination()
+        let (foreign, destination) = try await Blocking.run {
+            (try ForeignPartial(examining: path), try request.checkedDestination())
+        }
         return try await withTransfer(request, to: destination) { loop in
             let transfer = loop.client.transfer
             let isWhole = try await transfer.adopt(foreign, digest: request.digest)
@@ -46,7 +47,7 @@ extension Downloader {
         do {
             _ = try await transfer.adopt(foreign, digest: digest)
         } catch let error as StoreError where error.code == .noEntry {
-            try await transfer.note(Reason("nothing-adopted", error.description))
+            try await transfer.note(Reason("nothing-adopted", with: error))
         }
     }
 

@@ -38,7 +38,6 @@ package final class BodyMailbox: Sendable {
 
     // MARK: The reader's side
 
-    /// Waits for the head.
     package func head() async throws -> HTTPResponse {
         try await withCheckedThrowingContinuation { continuation in
             let ready: Result<HTTPResponse, any Error>? = state.withLock { state in

@@ -23,7 +23,7 @@ extension SegmentedBody {
             } else {
                 outcome.interruption = nil
             }
-        case .answered(let id, let result):
+        case .responded(let id, let result):
             guard let question = asked.removeValue(forKey: id) else { return }
             switch result {
             case .success(let (response, verdict)):

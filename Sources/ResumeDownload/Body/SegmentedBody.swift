@@ -34,7 +34,7 @@ struct SegmentedBody {
         outcome = Outcome(connections: run.connections, budget: budget)
     }
 
-    typealias Answer = (FetchResponse<any ResponseBody>, SegmentVerdict)
+    typealias Response = (FetchResponse<any ResponseBody>, SegmentVerdict)
 
     /// The properties of the download that further requests depend on.
     struct Terms {
@@ -55,20 +55,19 @@ struct SegmentedBody {
             self.representation = representation
         }
 
-        /// Requests a range.
-        func ask(_ range: Range<Int64>, held: [Range<Int64>], by run: DownloadRun) async throws -> Answer {
+        func ask(_ range: Range<Int64>, held: [Range<Int64>], by run: DownloadRun) async throws -> Response {
             let request = Plan.RangeRequest(
                 segment: range, held: held, validator: representation.validator, policy: policy)
             let (response, route) = try await run.reply(to: .range(request))
             // Another address may have other bytes; a request of the single stream decides.
-            guard run.settled == nil || route.redirection.url.address == run.settled?.redirection.url.address else {
+            let settled = run.history.settled?.redirection.url.address
+            guard settled == nil || route.redirection.url.address == settled else {
                 return (response, .noMore(.otherAddressOfPart))
             }
             return (response, SegmentVerdict(for: response.head, to: request, stored: representation, policy: policy))
         }
     }
 
-    /// The outcome of all streams.
     struct Outcome {
         var first = Transfer.BodyEnding.cut
         /// The number of bytes received over the network.
@@ -86,7 +85,7 @@ struct SegmentedBody {
     /// What a child task reports.
     enum Report: Sendable {
         /// A request was answered or failed.
-        case answered(Int, Result<Answer, any Error>)
+        case responded(Int, Result<Response, any Error>)
         case ended(Int, BodyPump.Outcome)
         /// An interval has passed.
         case tick
@@ -115,7 +114,7 @@ struct SegmentedBody {
             group.cancelAll()
             // Responses that arrive now must be cancelled, so that their connections are released.
             for await report in group {
-                if case .answered(_, .success(let (response, _))) = report { response.body.cancel() }
+                if case .responded(_, .success(let (response, _))) = report { response.body.cancel() }
             }
             return outcome
         }
@@ -167,7 +166,7 @@ struct SegmentedBody {
                 lastID += 1
                 asked[lastID] = (range, splitting)
                 starts.append { [run, terms, id = lastID] in
-                    .answered(id, await Result { try await terms.ask(range, held: held, by: run) })
+                    .responded(id, await Result { try await terms.ask(range, held: held, by: run) })
                 }
             }
         }

@@ -145,6 +145,8 @@ public struct DownloadRequest: Sendable {
     package var given: String?
     /// What a job needs beside the request, and does not store; named as what is asked for again.
     package var needs: [String] = []
+    /// Whether the caller of a stream writes its bytes elsewhere as they come, so that a wrong file leaves wrong output.
+    package var isPassedOn = false
     /// The reason for cancelling the task; nil if the task belongs to the caller.
     package var interruption: Interruption?
     /// The key in the store: ``key`` or the URL without user info and signature, and the selection.

@@ -11,8 +11,8 @@ extension DownloadRun {
         budget: inout RetryBudget
     ) async throws -> RequestOutcome {
         // Who reads from memory compares the digest.
-        if case .unknown = digest, !transfer.isInMemory, let algorithm = await expectedDigest?.algorithm {
-            digest = .running(RunningDigest(algorithm, of: await transfer.heldBytes))
+        if case .unknown = digest.known, !transfer.isInMemory, let algorithm = await expectedDigest?.algorithm {
+            digest.known = .running(RunningDigest(algorithm, of: await transfer.heldBytes))
         }
         let contentDigest = HTTPDigest(contentDigestIn: head.headerFields)
         var pump = BodyPump(body: body, request: request, digest: digest.running, contentDigest: contentDigest)
@@ -26,7 +26,7 @@ extension DownloadRun {
         // A body that turns out to be wrong at its end must be discarded alone, which is only possible with a single
         // stream.
         if connections > 1, contentDigest == nil, let terms = await SegmentedBody.Terms(of: transfer) {
-            digestCourse.isOfOneAnswer = false
+            digest.course.isOfOneResponse = false
             let before = await transfer.receivedBytes
             var body = SegmentedBody(run: self, terms: terms, budget: budget)
             let ended = await reportingProgress { await body.run(with: pump) }
@@ -39,9 +39,9 @@ extension DownloadRun {
             }
             outcome = try await finish(ended, from: start)
         }
-        goesOn = false
+        history.goesOn = false
         if case .body(let received, let failure) = outcome, received > 0 {
-            (renewals, goesOn) = (0, failure == nil)
+            (history.renewals, history.goesOn) = (0, failure == nil)
         }
         return outcome
     }
@@ -62,7 +62,7 @@ extension DownloadRun {
         }
         if !ended.matchesContentDigest {
             // The body is discarded; bytes stored before it are kept.
-            digest = .unknown
+            digest.known = .unknown
             try await transfer.rewind(to: start, reason: .contentDigestMismatch)
             if ended.failure is CancellationError { throw CancellationError() }
             return .body(received: 0, failure: ResponseFailure(.contentDigestMismatch))
@@ -71,7 +71,7 @@ extension DownloadRun {
             _ = try await transfer.finishBody(ended.ending)
         } catch let outcome as RequestOutcome {
             // The body was given up: what it continued goes on, or what it was to replace.
-            digest = .unknown
+            digest.known = .unknown
             throw outcome
         }
         if ended.failure is CancellationError { throw CancellationError() }
@@ -104,7 +104,7 @@ extension DownloadRun {
     /// Discards the running digest beyond the stored bytes: the end of a body that was not compared with the bytes
     /// behind it is requested again, and may differ.
     private mutating func forgetDigest(beyond held: Int64) {
-        if digest.running?.reaches(beyond: held) == true { digest = .unknown }
+        if digest.running?.reaches(beyond: held) == true { digest.known = .unknown }
     }
 
     mutating func read(_ count: Int, from body: any ResponseBody) async throws -> [UInt8] {

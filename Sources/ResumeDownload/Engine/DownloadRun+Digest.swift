@@ -2,10 +2,26 @@ import ResumeHTTP
 import ResumeStore
 
 extension DownloadRun {
+    /// The digest of the stored bytes.
+    struct Digest {
+        /// What follows if it is not the expected one.
+        var course = DigestCourse()
+        var known = Known.unknown
+
+        var running: RunningDigest? { if case .running(let digest) = known { digest } else { nil } }
+
+        enum Known {
+            case unknown
+            case running(RunningDigest)
+            /// It is not the expected one.
+            case wrong(HTTPDigest)
+        }
+    }
+
     /// Verifies the bytes that were stored before this run; if some are damaged, they are requested again.
     mutating func confirm() async throws -> Bool {
         if try await transfer.confirmHeld() { return true }
-        digest = .unknown
+        digest.known = .unknown
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         return false
     }
@@ -28,7 +44,7 @@ extension DownloadRun {
     mutating func checkDigest() async throws -> Bool {
         guard let expected = await expectedDigest else { return true }
         let wrong: HTTPDigest
-        if case .wrong(let known) = digest {
+        if case .wrong(let known) = digest.known {
             wrong = known
         } else {
             var running = digest.running
@@ -41,17 +57,18 @@ extension DownloadRun {
                 return true
             }
             wrong = found ?? expected
-            digest = .wrong(wrong)
+            digest.known = .wrong(wrong)
         }
         // Samples do not prove that the server has exactly these bytes.
         let hasSamples = await transfer.agreedSamples != nil
         let isProved = await transfer.partial.representation?.validator != nil && !hasSamples
         let isNamed = request.digest != nil
-        let step = digestCourse.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
+        let step = digest.course.next(isNamed: isNamed, isMarked: await transfer.isMarked, isProved: isProved)
         let isKept = !transfer.isInMemory && step != .fetchAgain
+        let rest = Reason.rest(isKept: isKept, isPassedOn: request.isPassedOn && step != .fetchAgain)
         var reason =
             isNamed
-            ? Reason.digestMismatch(expected, wrong, isKept ? .kept : .dropped)
+            ? Reason.digestMismatch(expected, wrong, rest)
             : hasSamples ? .namedDigestMismatch : .announcedDigestMismatch
         switch step {
         case .ask:
@@ -62,7 +79,7 @@ extension DownloadRun {
             try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)
             discarded(because: reason)
         case .giveUp, .refuse:
-            if !isNamed, isKept { reason.text += "; \(Reason.Rest.kept.rawValue)" }
+            if !isNamed, isKept { reason.text += "; \(rest)" }
             try await transfer.refuse(expected, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }
@@ -72,19 +89,9 @@ extension DownloadRun {
     /// Fetches the file again beside the stored one if the caller insists on a digest that the stored bytes do not
     /// match.
     mutating func fetchRefusedAgain() async throws -> Bool {
-        guard try await transfer.insist(unless: digestCourse.isOfOneAnswer) else { return false }
-        digestCourse.hasAnswer = false
+        guard try await transfer.insist(unless: digest.course.isOfOneResponse) else { return false }
+        digest.course.hasResponse = false
         discarded(because: .digestInsisted)
         return true
     }
-}
-
-extension Reason {
-    static let digestToBeConfirmed = Reason("digest-to-be-confirmed")
-
-    static let announcedDigestMismatch = Reason("announced-digest-mismatch")
-
-    static let namedDigestMismatch = Reason("named-digest-mismatch")
-
-    static let contentDigestMismatch = Reason("content-digest-mismatch")
 }

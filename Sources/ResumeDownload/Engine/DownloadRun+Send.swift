@@ -13,10 +13,10 @@ extension DownloadRun {
         do {
             let plan = try await checked(plan)
             if case .range = plan { asksForRange = true }
-            let first = begun.answer.take()?.reply
+            let first = begun.first.take()?.reply
             let (response, route) = if let first { try await reply(from: first) } else { try await reply(to: plan) }
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
-            settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
+            history.settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
                 let resource = await transfer.resourceVerdict(on: delivered, from: response.url, response.trust)
                 let verdict = DeliveredVerdict(
@@ -45,7 +45,7 @@ extension DownloadRun {
             }
             return response
         } catch let error as TransportError {
-            settled = nil
+            history.settled = nil
             throw try await outcome(of: error, asksForRange: asksForRange)
         }
     }
@@ -55,7 +55,7 @@ extension DownloadRun {
         guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
         // Some servers break the rules of HTTP only in responses to range requests.
         guard asksForRange, error.code == .invalidResponse else { return .body(received: 0, failure: error) }
-        let reason = Reason.rangeAnswerInvalid(error)
+        let reason = Reason.rangeResponseInvalid(error)
         try await transfer.note(reason)
         return .askForWhole(reason)
     }
@@ -66,8 +66,8 @@ extension DownloadRun {
             return plan
         }
         var verdict = HeadVerdict.unknown(.headFails)
-        if headFailures < 2 {
-            headFailures += 1
+        if history.headFailures < 2 {
+            history.headFailures += 1
             var start = Redirection(from: request.headURL ?? request.url)
             // Fields and secrets belong to the origin of the download.
             if start.url.origin != request.url.origin { start.isAtFirstOrigin = false }
@@ -77,7 +77,7 @@ extension DownloadRun {
             request.origins?.close(
                 route.redirection.url.origin, asAskedBy: response.head, on: request.waitClock)
             verdict = HeadVerdict(for: response.head, validator: validator)
-            if case .retry = verdict {} else { headFailures = 0 }
+            if case .retry = verdict {} else { history.headFailures = 0 }
         }
         switch verdict {
         case .unchanged: return plan
@@ -92,7 +92,7 @@ extension DownloadRun {
 
     /// Sends a request to the address that answered first, or if that refuses it, to the URL of the download.
     func reply(to plan: Plan) async throws -> RequestSender.Reply {
-        if let settled {
+        if let settled = history.settled {
             let (response, route) = try await send(plan, by: settled)
             guard settled.redirection.url != request.url, (400..<500).contains(response.head.status.code),
                 ![412, 416, 429].contains(response.head.status.code)
@@ -170,10 +170,10 @@ extension DownloadRun {
     }
 
     mutating func renew(after response: HTTPResponse) async throws -> Bool {
-        guard Self.renewable.contains(response.status.code), renewals < Self.renewalLimit,
+        guard Self.renewable.contains(response.status.code), history.renewals < Self.renewalLimit,
             let renewal = request.refresh
         else { return false }
-        renewals += 1
+        history.renewals += 1
         let refusal = AuthorizationChallenge(
             key: transfer.key, url: request.url, status: response.status.code, responseFields: response.headerFields)
         // The caller's code and its actors must not run on the queue of this transfer.
@@ -190,7 +190,7 @@ extension DownloadRun {
                 sender.presentsCertificate = false
             }
             request.url = url
-            settled = nil
+            history.settled = nil
         }
         if let fields = new.headerFields { request.headerFields = fields }
         await transfer.move(to: request.url, headerFields: request.identityFields)

@@ -21,26 +21,19 @@ struct DownloadRun {
     /// How many connections may be opened from now on.
     var connections = 1
     var isLengthVerified = true
-    /// What follows if the file does not have the expected digest.
-    var digestCourse = DigestCourse()
-    var digest = Digest.unknown
-    /// The address that answered first, to which further requests of this run go.
-    var settled: RequestSender.Route?
-    /// Whether the last body ended as announced, so that the next range only goes on.
-    var goesOn = false
-    /// How often the URL was renewed since the last progress.
-    var renewals = 0
-    /// How often HEAD has failed; after two failures it is no longer sent.
-    var headFailures = 0
+    var digest = Digest()
+    var history = History()
 
-    /// What is known of the digest of the stored bytes.
-    enum Digest {
-        case unknown
-        case running(RunningDigest)
-        /// It is not the expected one.
-        case wrong(HTTPDigest)
-
-        var running: RunningDigest? { if case .running(let digest) = self { digest } else { nil } }
+    /// What earlier requests of this run have shown.
+    struct History {
+        /// The address that responded first, to which further requests go.
+        var settled: RequestSender.Route?
+        /// Whether the last body ended as announced, so that the next range only goes on.
+        var goesOn = false
+        /// How often the URL was renewed since the last progress.
+        var renewals = 0
+        /// How often HEAD has failed; after two failures it is no longer sent.
+        var headFailures = 0
     }
 
     var request: DownloadRequest {
@@ -180,7 +173,7 @@ extension DownloadRun: RequestClient {
     }
 
     mutating func willReceive(_ verdict: Verdict, after held: HeldPartial) async {
-        digestCourse.receive(verdict)
+        digest.course.receive(verdict)
         guard let use = verdict.continuation else { return }
         if verdict.replaces, request.restarts {
             // An interrupted run is continued. If this cannot be recorded, the next one starts over again.
@@ -188,24 +181,24 @@ extension DownloadRun: RequestClient {
         }
         let total = await transfer.partial.totalLength
         if !verdict.replaces {
-            if goesOn { return }
+            if history.goesOn { return }
             onEvent(.resumed(offset: use.offset, totalBytes: total ?? use.representation.completeLength))
         } else {
-            digest = .unknown
+            digest.known = .unknown
             if begun.isAnnounced, held.isEmpty { return begun.isAnnounced = false }
             onEvent(held.isEmpty ? .started(totalBytes: total) : .restarted(reason: use.reason, totalBytes: total))
         }
     }
 
     mutating func discarded(because reason: Reason) {
-        digest = .unknown
+        digest.known = .unknown
         onEvent(.restarted(reason: reason, totalBytes: nil))
     }
 
-    mutating func wentBack() { digest = .unknown }
+    mutating func wentBack() { digest.known = .unknown }
 
     mutating func gaveUp(because reason: Reason) {
-        digest = .unknown
+        digest.known = .unknown
         onEvent(.damaged(reason: reason))
     }
 
@@ -230,7 +223,7 @@ extension DownloadRun: RequestClient {
 
     var renews: Bool { request.refresh != nil }
 
-    var firstTurn: OriginPace.Turn? { begun.answer?.turn }
+    var firstTurn: OriginPace.Turn? { begun.first?.turn }
 
     func exhausted(because failure: any Error) async -> any Error {
         let kept = transfer.isInMemory ? 0 : await transfer.receivedBytes

@@ -119,7 +119,7 @@ public struct Downloader: Sendable {
                     return try await download(run, onTransfer: onTransfer)
                 } catch {
                     // It may not have been used.
-                    (try? begun.answer?.reply.get())?.response.body.cancel()
+                    (try? begun.first?.reply.get())?.response.body.cancel()
                     throw error
                 }
             }

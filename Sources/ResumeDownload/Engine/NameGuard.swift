@@ -125,7 +125,6 @@ struct Kept: Error {
 
 /// The name of the file, if the server may choose it, and what already has that name.
 extension DownloadRun {
-    /// Returns the file for a representation.
     func destination(for representation: Representation?) -> Destination {
         names.admitted(
             request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination)
@@ -172,10 +171,9 @@ extension DownloadRun {
     func samples(
         of file: Destination, _ size: Int64, _ representation: Representation
     ) async throws -> NameDecision.Refusal {
-        let seed = request.sampleSeed ?? UInt64.random(in: .min ... .max)
         var run = self
         var course = SampleCourse(
-            SampleGrid(over: [0..<size], seed: seed), of: representation, isProved: true,
+            SampleGrid(over: [0..<size], seed: request.sampleSeed), of: representation, isProved: true,
             policy: await transfer.policy)
         while let sample = course.next {
             let response = try await run.answer(to: sample) { try await $0.response(to: $1) }

@@ -7,11 +7,9 @@ extension Reason {
         Reason("renewed-to-http", with: url.host)
     }
 
-    /// Makes the reason for which a request, a body or a download ended with an error.
-    init(for error: any Error) { self.init(for: error, nil) }
-
-    /// Makes the reason for an error; for a cancellation, the one set by the code that cancelled the run.
-    init(for error: any Error, _ interruption: Interruption?) {
+    /// Makes the reason for which a request, a body or a download ended with an error; for a cancellation, the one set by
+    /// the code that cancelled the run.
+    init(for error: any Error, _ interruption: Interruption? = nil) {
         self =
             switch error {
             case is CancellationError: interruption?.reason ?? .cancelled
@@ -20,23 +18,32 @@ extension Reason {
             case let error as TransportError: .transport(error)
             case RequestOutcome.retry(let reason, _, _): reason
             case RequestOutcome.closed(let origin, _): .waitRequested(origin)
-            case let error as StoreError: Reason("failed", error.message)
+            case let error as StoreError: Reason(.failed, error.message)
             // Errors of the caller's closures and transports may contain a signed URL.
-            default: Reason("failed", "failed with an error of type \(type(of: error))")
+            default: Reason(.failed, "failed with an error of type \(type(of: error))")
             }
     }
 
     /// The file is in place, and the stored copy of it is not needed.
     static let deliveredBefore = Reason("delivered-before")
 
+    // Why a file is wrong, or not the one that was read.
+
+    static let digestToBeConfirmed = Reason("digest-to-be-confirmed")
+    static let announcedDigestMismatch = Reason("announced-digest-mismatch")
+    static let namedDigestMismatch = Reason("named-digest-mismatch")
+    static let contentDigestMismatch = Reason("content-digest-mismatch")
+    static let changedWhileRead = Reason("changed-while-read")
+    static let readDigestMismatch = Reason(.digestMismatch)
+
     /// The caller or a queue cancelled the download.
     static let cancelled = Reason("cancelled")
 
     /// The download was cancelled and its data will be removed, unless another download of the same file prevents it.
-    static let cancelledRemoving = Reason("cancelled-removed")
+    static let cancelledRemoving = Reason(.cancelledRemoved)
 
     /// The reason for the removal itself.
-    static let cancelledRemoved = Reason("cancelled-removed", "cancelled by the caller; the partial data was removed")
+    static let cancelledRemoved = Reason(.cancelledRemoved, "cancelled by the caller; the partial data was removed")
 
     /// A queue or a task paused it, or a queue let another download run first.
     static let paused = Reason("paused")
@@ -50,25 +57,25 @@ extension Reason {
     /// The output of the download could not be written.
     package static let outputClosed = Reason("output-closed")
 
-    static func evicted(_ bytes: Int64) -> Reason { Reason("evicted", with: bytes) }
+    static func evicted(_ bytes: Int64) -> Reason { Reason(.evicted, with: bytes) }
 
     /// More bytes than allowed were received, and it is unknown how many follow.
     static func tooLarge(receiving received: Int64?, limit: Int64) -> Reason {
         Reason(
-            "too-large",
+            .tooLarge,
             "the download exceeds the limit of \(limit) bytes"
                 + (received.map { ": \($0) bytes have been received" } ?? ""))
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
-        Reason("too-large", with: length, limit)
+        Reason(.tooLarge, with: length, limit)
     }
 
     static func notPermitted(_ url: DownloadURL) -> Reason { Reason("not-permitted", with: url) }
 
     static func forbidden(_ refusal: Reason) -> Reason {
         Reason(
-            refusal.code.rawValue,
+            refusal.code,
             "\(refusal.clause). The partial data is kept. "
                 + "To resume, run the download again with valid credentials or a fresh URL.", [.isKept, .isRefusal])
     }
@@ -80,19 +87,19 @@ extension Reason {
             ? "the \(held) bytes received are kept. Run the download again \(isPostponed ? "then " : "")to resume it."
             : "run the download again \(isPostponed ? "then" : "later")."
         return Reason(
-            last.code.rawValue, "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)",
+            last.code, "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)",
             held > 0 ? [.isKept] : [])
     }
 
     static func transport(_ error: TransportError) -> Reason {
-        Reason(error.code.rawValue, Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
+        Reason(error.code.reason, Printable.escaped(error.message), error.isUntrusted ? [.isUntrusted] : [])
     }
 
     static func certificateChanged(_ error: TransportError) -> Reason {
         Reason("certificate-changed", [.isKept], with: Printable.escaped(error.message))
     }
 
-    static func rangeAnswerInvalid(_ error: TransportError) -> Reason {
+    static func rangeResponseInvalid(_ error: TransportError) -> Reason {
         Reason("range-answer-invalid", with: Printable.escaped(error.message))
     }
 

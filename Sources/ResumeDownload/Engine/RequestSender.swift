@@ -54,9 +54,9 @@ struct RequestSender {
             }
             do {
                 guard try redirection.follow(response.head) else {
-                    var answer = FetchResponse(head: response.head, body: response.body, url: redirection.url)
-                    answer.trust = isPlain ? .plain : response.trust ?? .verified
-                    return (answer, Route(redirection: redirection, isPlain: isPlain))
+                    var last = FetchResponse(head: response.head, body: response.body, url: redirection.url)
+                    last.trust = isPlain ? .plain : response.trust ?? .verified
+                    return (last, Route(redirection: redirection, isPlain: isPlain))
                 }
             } catch {
                 response.body.cancel()

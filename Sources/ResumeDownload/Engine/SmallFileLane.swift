@@ -27,13 +27,13 @@ struct SmallDownload {
     /// What was begun before the ordinary way goes on.
     struct Begun {
         /// The response to the first request, if that was sent.
-        var answer: Answer?
+        var first: First?
         /// Whether an event has said that the first body begins.
         var isAnnounced = false
     }
 
     /// The response to the first request, and its turn at the origin.
-    typealias Answer = (reply: Result<RequestSender.Reply, any Error>, turn: OriginPace.Turn)
+    typealias First = (reply: Result<RequestSender.Reply, any Error>, turn: OriginPace.Turn)
 
     let sender: RequestSender
     let destination: Destination
@@ -58,9 +58,9 @@ struct SmallDownload {
         let file: SmallFile
         do {
             defer { origins.with(origin) { $0.leave(turn) } }
-            let answer = await Result { try await sender.send(.whole(reason: nil)) }
-            begun.answer = (answer, turn)
-            guard case .success(let sent) = answer else { return nil }
+            let result = await Result { try await sender.send(.whole(reason: nil)) }
+            begun.first = (result, turn)
+            guard case .success(let sent) = result else { return nil }
             reply = sent
             try keepIfUnchanged(reply.response)
             guard let small = self.file(for: reply.response) else { return nil }
@@ -68,7 +68,7 @@ struct SmallDownload {
             file = small
             let body = reply.response.body
             reply.response.body = BegunBody(file, before: body)
-            begun.answer = (.success(reply), turn)
+            begun.first = (.success(reply), turn)
             guard await receive(body, into: file) else { return nil }
             origins.with(origin) { $0.works = true }
         }

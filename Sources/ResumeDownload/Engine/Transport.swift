@@ -150,6 +150,9 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
         /// Makes a code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The code of a reason that gives this failure.
+        package var reason: Reason.Code { Reason.Code(rawValue: rawValue) }
+
         /// The host name could not be resolved.
         public static let nameNotResolved = Code(rawValue: "name-not-resolved")
         /// There is no connection: it was refused, the host is unreachable, or it timed out.

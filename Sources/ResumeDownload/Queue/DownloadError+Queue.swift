@@ -8,6 +8,6 @@ extension DownloadError {
 
     /// The request conflicts with another one for the same download.
     static func conflict(_ text: String) -> DownloadError {
-        DownloadError(.conflict, Reason("conflict", text))
+        DownloadError(.conflict, Reason("conflict", with: text))
     }
 }

@@ -76,7 +76,10 @@ extension DownloadRequest {
             let found = try passed.finish(at: partial.length, expecting: expected)
             if let expected, found != expected {
                 let reason =
-                    digest == nil ? Reason.announcedDigestMismatch : .digestMismatch(expected, found, .passedOn)
+                    digest == nil
+                    ? Reason.announcedDigestMismatch
+                    : .digestMismatch(
+                        expected, found, Reason.rest(isKept: false, isPassedOn: true))
                 throw DownloadError(.digestMismatch, reason)
             }
             let isProved = if expected != nil { true } else { await run.transfer.isProved }

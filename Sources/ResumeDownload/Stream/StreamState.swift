@@ -22,7 +22,6 @@ final class StreamState: Sendable {
         transfer.onHeldChange { [weak self] in self?.changed() }
     }
 
-    /// Handles an event of the download.
     func take(_ event: DownloadEvent) {
         mutable.withLock { mutable in
             switch event {
@@ -151,9 +150,4 @@ final class StreamState: Sendable {
         cursor.epoch = epoch
         return true
     }
-}
-
-extension Reason {
-    static let changedWhileRead = Reason("changed-while-read")
-    static let readDigestMismatch = Reason("digest-mismatch")
 }

@@ -188,7 +188,7 @@ public final class DownloadTask: Sendable {
         // A requested restart has taken place; the next run continues with the data of this one.
         switch event {
         case .waiting: break
-        case .damaged(let reason) where reason.code == Reason.evicted(0).code: break
+        case .damaged(let reason) where reason.code == .evicted: break
         default: mutable.withLock { $0.request.restarts = false }
         }
         stream.mailbox.add(event)

@@ -67,7 +67,6 @@ package enum Contradiction: Sendable, Hashable {
 package struct AnswerContext: Sendable, Hashable {
     /// The address that sent the response; nil if it is the requested one.
     package var sender: DownloadURL?
-    /// The requested URL.
     package var url: DownloadURL?
     /// The address that sent the stored bytes; nil if that is the requested one.
     package var home: DownloadURL?

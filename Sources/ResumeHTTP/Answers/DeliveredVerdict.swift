@@ -28,7 +28,3 @@ package enum DeliveredVerdict: Sendable, Hashable {
         }
     }
 }
-
-extension Reason {
-    static let notModifiedWithOtherTag = Reason("not-modified-with-other-tag")
-}

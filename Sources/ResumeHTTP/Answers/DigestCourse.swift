@@ -13,9 +13,9 @@ package struct DigestCourse: Sendable {
     }
 
     /// Whether a response in this run has shown that the server has these bytes.
-    package var hasAnswer = false
+    package var hasResponse = false
     /// Whether all stored bytes were received in a single response.
-    package var isOfOneAnswer = false
+    package var isOfOneResponse = false
     private var hasFetchedAgain = false
 
     /// Has seen no response.
@@ -26,8 +26,8 @@ package struct DigestCourse: Sendable {
     /// - Parameter verdict: The verdict on it.
     package mutating func receive(_ verdict: Verdict) {
         switch verdict {
-        case .complete: hasAnswer = true
-        case .append, .startOver, .startRange: (hasAnswer, isOfOneAnswer) = (true, verdict.replaces)
+        case .complete: hasResponse = true
+        case .append, .startOver, .startRange: (hasResponse, isOfOneResponse) = (true, verdict.replaces)
         case .askForWhole, .retry, .refuse: break
         }
     }
@@ -43,7 +43,7 @@ package struct DigestCourse: Sendable {
         // What carries the mark is set aside: another digest may prove it. The next attempt begins a new blob.
         if isNamed, isMarked { return .refuse }
         // If the server has exactly these bytes, the caller's digest is not that of the server's file.
-        if isNamed, isProved || isOfOneAnswer { return hasAnswer ? .refuse : .ask }
+        if isNamed, isProved || isOfOneResponse { return hasResponse ? .refuse : .ask }
         defer { hasFetchedAgain = true }
         return hasFetchedAgain ? .giveUp : .fetchAgain
     }

@@ -2,13 +2,11 @@ package import HTTPTypes
 
 /// What a response says about the stored bytes, before its body is used.
 package enum Evaluation: Sendable, Hashable {
-    /// A verdict was reached.
     case judged(Verdict)
     /// Request the same without a condition: the server sends the rest whatever validator it has.
     case omitsCondition
     /// Compare samples of the stored bytes first.
     case compareSamples(Reason)
-    /// Request the whole file.
     case requestWhole(Reason)
     /// The server sends an older version, and the download continues with the bytes of it that are stored.
     case wentBack

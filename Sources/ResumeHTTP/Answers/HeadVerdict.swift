@@ -23,11 +23,11 @@ package enum HeadVerdict: Sendable, Hashable {
         let timing = ResponseTiming(response)
         switch response.status.code {
         case 200, 206:
-            let answer = Verdict.validator(in: fields, like: validator)
-            if answer == validator {
+            let fresh = Verdict.validator(in: fields, like: validator)
+            if fresh == validator {
                 self = .unchanged
-            } else if let answer {
-                self = .changed(.representationChanged(validator, answer))
+            } else if let fresh {
+                self = .changed(.representationChanged(validator, fresh))
             } else {
                 self = .unknown(.headUnanswered)
             }

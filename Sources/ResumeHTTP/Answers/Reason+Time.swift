@@ -8,7 +8,7 @@ extension Reason {
         let phrase = Printable.escaped(response.status.reasonPhrase)
         let more = otherwise.map { "; \($0.text)" } ?? ""
         return Reason(
-            "status-\(code)",
+            Code(rawValue: "status-\(code)"),
             "the server responded with \(phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)")\(more)")
     }
 
@@ -19,12 +19,7 @@ extension Reason {
     package static func noFurtherConnection(_ origin: String, _ reason: Reason? = nil) -> Reason {
         let cause = reason.map { "\($0.clause) while other downloads from \(origin) run" }
         return Reason(
-            code: .noFurtherConnection,
-            text: "\(cause ?? "\(origin) serves no more downloads at a time"); waiting for one of them to end")
+            .noFurtherConnection,
+            "\(cause ?? "\(origin) serves no more downloads at a time"); waiting for one of them to end")
     }
-}
-
-extension Reason.Code {
-    /// An origin serves no more downloads at a time.
-    package static let noFurtherConnection = Reason.Code(rawValue: "no-further-connection")
 }

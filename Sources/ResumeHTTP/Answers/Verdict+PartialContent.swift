@@ -10,18 +10,18 @@ extension Verdict {
         in context: AnswerContext = AnswerContext()
     ) -> Verdict {
         if let reason = obstacle(in: fields, policy) { return .askForWhole(reason) }
-        var answer = Representation(fields: fields)
+        var fresh = Representation(fields: fields)
         // An entity tag identifies the bytes whatever else the response depends on; a date does not.
-        if answer.vary == "*", range.validator.map(\.isDate) ?? true, !range.isUnderDigest {
+        if fresh.vary == "*", range.validator.map(\.isDate) ?? true, !range.isUnderDigest {
             return .askForWhole(.variesAlways)
         }
         guard case .bytes(let first, let last, let completeLength) = ContentRange(in: fields) else {
             return .askForWhole(.contentRangeInvalid)
         }
-        answer.completeLength = completeLength
+        fresh.completeLength = completeLength
         let held = HeldPartial(representation: stored, length: max(range.offset - range.shift, 1))
-        if let reason = failure(answer, fields, held, context) { return .retry(reason) }
-        if let reason = difference(of: answer, fields, from: stored, range: range) { return .askForWhole(reason) }
+        if let reason = failure(fresh, fields, held, context) { return .retry(reason) }
+        if let reason = difference(of: fresh, fields, from: stored, range: range) { return .askForWhole(reason) }
         if let old = stored.completeLength, let new = completeLength, old != new {
             return .askForWhole(.lengthChanged(from: old, to: new))
         }
@@ -40,7 +40,7 @@ extension Verdict {
         // they were unknown.
         var representation = stored
         representation.completeLength = stored.completeLength ?? completeLength
-        representation.reprDigest = stored.reprDigest ?? answer.reprDigest
+        representation.reprDigest = stored.reprDigest ?? fresh.reprDigest
         let offset = range.offset - range.shift
         return .append(
             Continuation(
@@ -53,32 +53,32 @@ extension Verdict {
     /// Returns why a part cannot be used, whatever it belongs to; nil if it can.
     static func obstacle(in fields: HTTPFields, _ policy: ResumePolicy) -> Reason? {
         let types = fields[values: .contentType].map { $0.lowercased() }
-        if types.contains(where: { $0.contains("multipart/byteranges") }) { return .multipartAnswer }
+        if types.contains(where: { $0.contains("multipart/byteranges") }) { return .multipartResponse }
         if types.count > 1, fields.text(.contentType) == nil { return .contentTypeChanged }
         return isCoded(fields, policy) ? .contentCoded : nil
     }
 
     /// Returns why a part belongs to another representation than the stored bytes; nil if it belongs to the same one.
     private static func difference(
-        of answer: Representation, _ fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
+        of fresh: Representation, _ fields: HTTPFields, from stored: Representation, range: Plan.RangeRequest
     ) -> Reason? {
         if range.isUnderDigest { return nil }
         if let expected = range.validator {
             let validator = validator(in: fields, like: expected)
             guard validator == expected else {
                 // The tag of the file in another form, such as a weak one.
-                if case .entityTag(let old) = expected, let tag = answer.entityTag, old != tag, tag.resembles(old) {
+                if case .entityTag(let old) = expected, let tag = fresh.entityTag, old != tag, tag.resembles(old) {
                     return .tagAltered(old, tag)
                 }
                 return .representationChanged(expected, validator)
             }
-        } else if let old = stored.entityTag ?? answer.entityTag, answer.entityTag != stored.entityTag {
+        } else if let old = stored.entityTag ?? fresh.entityTag, fresh.entityTag != stored.entityTag {
             // Weak tags that differ still show that something changed.
             return .weakTagChanged(old)
-        } else if answer.lastModified != stored.lastModified {
+        } else if fresh.lastModified != stored.lastModified {
             return .dateChanged
         }
-        return stored.contradiction(in: answer)
+        return stored.contradiction(in: fresh)
     }
 
     /// Returns the validator of a response to be compared with the expected one.

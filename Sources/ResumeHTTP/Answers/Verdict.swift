@@ -184,7 +184,9 @@ package enum Verdict: Sendable, Hashable {
             return .startOver(fresh, .lengthChanged(from: old, to: new))
         }
         // The reason for requesting the whole file is more helpful than the result of the comparison.
-        if case .whole(let reason?) = plan, [nil, fresh.validator].contains(stored.validator) || reason == .otherFile {
+        if case .whole(let reason?) = plan,
+            [nil, fresh.validator].contains(stored.validator) || reason.code == .samplesDiffer
+        {
             return .startOver(fresh, reason)
         }
         if let weakness = stored.weakness { return .startOver(fresh, weakness) }

@@ -8,18 +8,18 @@ extension Representation {
         return areDates ? .dateTooFresh : .dateUnusable
     }
 
-    /// Returns why an answer with the same validator belongs to another representation; nil if nothing indicates that.
+    /// Returns why a response with the same validator belongs to another representation; nil if nothing indicates that.
     ///
     /// Some servers keep an entity tag when the file changes. A field that only one of the two has is not a
     /// contradiction, since a 206 may omit fields (RFC 9110, 15.3.7). The content coding is an exception: some servers
     /// send ranges of the uncoded file with the tag of the coded one.
-    func contradiction(in answer: Representation) -> Reason? {
-        guard answer.contentCoding == contentCoding else {
-            return .codingChanged(from: contentCoding, to: answer.contentCoding)
+    func contradiction(in response: Representation) -> Reason? {
+        guard response.contentCoding == contentCoding else {
+            return .codingChanged(from: contentCoding, to: response.contentCoding)
         }
-        if HTTPDigest.contradict(reprDigest, answer.reprDigest) { return .digestChanged }
-        if let mediaType, let new = answer.mediaType, new != mediaType { return .contentTypeChanged }
-        if let lastModified, let new = answer.lastModified, !HTTPDate.isSame(lastModified, new) {
+        if HTTPDigest.contradict(reprDigest, response.reprDigest) { return .digestChanged }
+        if let mediaType, let new = response.mediaType, new != mediaType { return .contentTypeChanged }
+        if let lastModified, let new = response.lastModified, !HTTPDate.isSame(lastModified, new) {
             return .dateContradictsTag
         }
         return nil

@@ -7,7 +7,6 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
     /// The scheme of a URL that is not supported; nil for other errors.
     package private(set) var scheme: String?
 
-    /// Creates an error.
     package init(_ description: String) { self.description = description }
 
     package static let notAURL = InvalidInput("not an absolute URL; use one such as https://example.org/file")

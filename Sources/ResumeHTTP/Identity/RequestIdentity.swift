@@ -9,7 +9,6 @@ package struct RequestIdentity: Sendable {
     ///
     /// All values are hashed, so that an identity in memory contains no secrets.
     private let url: [UInt8]
-    /// The origin of the URL.
     private let origin: String
     /// The SHA-256 of the URL without parameters that sign its path, and of the URL without secrets.
     private let unsigned, redacted: [UInt8]

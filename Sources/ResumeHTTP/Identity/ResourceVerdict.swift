@@ -22,7 +22,8 @@ package enum ResourceVerdict: Sendable, Hashable {
         isConfirmed: Bool = false
     ) {
         if held.trust != answer.trust {
-            self = hasDigest ? .underDigest : .ownEntry(.trustChanged(from: held.trust, to: answer.trust))
+            let reason = Reason.trustChanged(from: held.trust.description, to: answer.trust.description)
+            self = hasDigest ? .underDigest : .ownEntry(reason)
         } else if held.code == answer.code || isConfirmed || isRenewed && held.address == answer.address {
             self = .same
         } else if hasDigest {
@@ -31,24 +32,6 @@ package enum ResourceVerdict: Sendable, Hashable {
             self = .compareSamples(
                 held.address == answer.address ? .otherRequest : .otherAddress(held.origin, answer.origin))
         }
-    }
-}
-
-extension Reason {
-    /// The stored bytes were received over a connection of another kind.
-    static func trustChanged(from old: ServerTrust, to new: ServerTrust) -> Reason {
-        Reason("trust-changed", with: old.description, new.description)
-    }
-
-    /// The same address, requested with other credentials or fields.
-    package static let otherRequest = Reason("other-request")
-
-    /// A part from another address than that of the stream beside it.
-    package static let otherAddressOfPart = Reason("other-address-of-part")
-
-    /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
-    static func otherAddress(_ old: String, _ new: String) -> Reason {
-        Reason("other-address", with: old, old == new ? "another address there" : new)
     }
 }
 

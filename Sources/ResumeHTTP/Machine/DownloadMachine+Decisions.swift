@@ -54,16 +54,16 @@ extension DownloadMachine {
     }
 
     /// Decides whether a verdict is followed.
-    mutating func evaluated(_ evaluation: Evaluation, _ answer: Answer) -> Action {
-        furthest = max(furthest, answer.held.length)
+    mutating func evaluated(_ evaluation: Evaluation, _ response: Response) -> Action {
+        furthest = max(furthest, response.held.length)
         switch evaluation {
         // The transfer knows now that samples must agree, so the next plan begins with them.
         case .omitsCondition, .compareSamples: return end(.askAgain)
         case .requestWhole(let reason): return end(.askForWhole(reason))
         case .wentBack: return end(.wentBack)
         case .judged(let verdict):
-            if answer.status == .ok, !answer.held.isEmpty, case .append(let use) = verdict, use.bodyStart == 0,
-                ranges.closeBody(prefix: use.offset, isConditional: answer.plan.hasIfRange)
+            if response.status == .ok, !response.held.isEmpty, case .append(let use) = verdict, use.bodyStart == 0,
+                ranges.closeBody(prefix: use.offset, isConditional: response.plan.hasIfRange)
             {
                 // A range is requested again.
                 reasonForWhole = nil
@@ -71,29 +71,29 @@ extension DownloadMachine {
             }
             var verdict = verdict
             // The origin has refused the whole of another file too, for the reason for which it refused a range.
-            if case .askForWhole(let reason) = verdict, answer.refusals.contains(reason.code) {
+            if case .askForWhole(let reason) = verdict, response.refusals.contains(reason.code) {
                 verdict = .refuse(reason)
             }
-            state = .preparing(verdict, answer)
+            state = .preparing(verdict, response)
             return .prepare(verdict)
         }
     }
 
-    mutating func prepared(_ verdict: Verdict, _ answer: Answer) -> Action {
+    mutating func prepared(_ verdict: Verdict, _ response: Response) -> Action {
         // A body that comes again, to be compared with what was passed on, is no restart.
-        let isAnew = verdict.replaces && !answer.held.isEmpty && !verdict.sendsAgain
+        let isAnew = verdict.replaces && !response.held.isEmpty && !verdict.sendsAgain
         if let use = verdict.continuation, !began(anew: isAnew) { return .fail(unstable: use.reason) }
         switch verdict {
         case .append, .startOver, .startRange, .complete:
-            state = .receiving(verdict, answer)
-            return .receive(verdict, after: answer.held)
+            state = .receiving(verdict, response)
+            return .receive(verdict, after: response.held)
         case .askForWhole(let reason):
-            state = .renewing(reason, answer)
+            state = .renewing(reason, response)
             return .renew
         case .retry(let reason, let seconds):
-            return end(.retry(reason, afterSeconds: seconds, status: answer.status.code))
+            return end(.retry(reason, afterSeconds: seconds, status: response.status.code))
         case .refuse(let reason):
-            state = .ended(answer.plan)
+            state = .ended(response.plan)
             return .refuse(reason, isRepeated: reasonForWhole?.code == reason.code)
         }
     }
@@ -109,20 +109,20 @@ extension DownloadMachine {
         return !anew || reasonForWhole != nil || budget.restarted()
     }
 
-    mutating func renewed(_ isRenewed: Bool, _ reason: Reason, _ answer: Answer) -> Action {
-        let isSmaller = !isRenewed && reason == .noProgress && answer.count.map { ranges.sentNothingNew($0) } == true
+    mutating func renewed(_ isRenewed: Bool, _ reason: Reason, _ response: Response) -> Action {
+        let isSmaller = !isRenewed && reason == .noProgress && response.count.map { ranges.sentNothingNew($0) } == true
         return end(isRenewed || isSmaller ? .askAgain : .askForWhole(reason))
     }
 
     /// Learns from a body which ranges the server sends.
-    mutating func received(_ outcome: RequestOutcome, _ verdict: Verdict, _ answer: Answer) -> Action {
+    mutating func received(_ outcome: RequestOutcome, _ verdict: Verdict, _ response: Response) -> Action {
         guard case .body(let received, let failure) = outcome, verdict.usesBody else { return end(outcome) }
         var closedSize: Int64?
-        if case .range = answer.plan, let count = answer.count {
+        if case .range = response.plan, let count = response.count {
             ranges.sent(count)
             closedSize = ranges.acceptedSize
         } else if received == 0 {
-            ranges.endedInPrefix(isConditional: answer.plan.hasIfRange)
+            ranges.endedInPrefix(isConditional: response.plan.hasIfRange)
         }
         // What comes again is no progress.
         let new = verdict.sendsAgain ? max(received - furthest, 0) : received
@@ -157,7 +157,6 @@ extension DownloadMachine {
         }
     }
 
-    /// Counts a restart.
     private mutating func restart(forWhole reason: Reason?) -> RetryBudget.Action {
         reasonForWhole = reason
         return budget.restarted() ? .askAgain : .unstable

@@ -16,11 +16,11 @@ package struct DownloadMachine: Sendable {
         /// A planned request is sent, and its response is evaluated.
         case requesting(Plan)
         /// The transfer prepares for what a verdict on the response says.
-        case preparing(Verdict, Answer)
+        case preparing(Verdict, Response)
         /// The response cannot be used to continue the stored bytes; the caller is asked for another URL.
-        case renewing(Reason, Answer)
+        case renewing(Reason, Response)
         /// The body of the response is received.
-        case receiving(Verdict, Answer)
+        case receiving(Verdict, Response)
         /// The request has ended, and what follows is not decided yet.
         case ended(Plan)
         case complete
@@ -29,7 +29,7 @@ package struct DownloadMachine: Sendable {
         var plan: Plan? {
             switch self {
             case .comparing(let plan, _), .requesting(let plan), .ended(let plan): plan
-            case .preparing(_, let answer), .renewing(_, let answer), .receiving(_, let answer): answer.plan
+            case .preparing(_, let response), .renewing(_, let response), .receiving(_, let response): response.plan
             case .planning, .complete: nil
             }
         }
@@ -65,7 +65,7 @@ package struct DownloadMachine: Sendable {
     }
 
     /// What is known of a response besides its verdict.
-    package struct Answer: Sendable {
+    package struct Response: Sendable {
         let plan: Plan
         let status: HTTPResponse.Status
         let held: HeldPartial
@@ -80,7 +80,7 @@ package struct DownloadMachine: Sendable {
         ///   - head: The head of the response.
         ///   - held: What was stored before it.
         ///   - refusals: Why the origin has refused ranges of other files, if it then refused the whole file for the
-        ///     same reason.
+        ///     same reason; they are used only if the verdict asks for the whole file.
         package init(to plan: Plan, _ head: HTTPResponse, after held: HeldPartial, refusals: Set<Reason.Code>) {
             self.plan = plan
             status = head.status
@@ -93,21 +93,17 @@ package struct DownloadMachine: Sendable {
 
     /// The result of an action.
     package enum Input: Sendable {
-        /// A request was planned.
         case planned(Plan, Stored)
         /// No byte is missing.
         case isComplete
-        /// Samples were compared.
         case compared(SampleVerdict)
-        /// The response was evaluated.
-        case evaluated(Evaluation, Answer)
+        case evaluated(Evaluation, Response)
         /// The transfer is prepared, and may have waited for room, which is no time of failures.
         case prepared(after: Duration)
         /// Whether the caller has another URL or other header fields.
         case renewed(Bool)
         /// The body was received, as far as it came.
         case received(RequestOutcome)
-        /// The request failed.
         case failed(RequestOutcome)
         /// The action is done, and has no result.
         case goOn
@@ -177,13 +173,14 @@ package struct DownloadMachine: Sendable {
             state = .complete
             return .finish
         case (.comparing(let plan, let stored), .compared(let verdict)): return compared(verdict, plan, stored)
-        case (.requesting, .evaluated(let evaluation, let answer)): return evaluated(evaluation, answer)
-        case (.preparing(let verdict, let answer), .prepared(let time)):
+        case (.requesting, .evaluated(let evaluation, let response)): return evaluated(evaluation, response)
+        case (.preparing(let verdict, let response), .prepared(let time)):
             budget.leaveOut(time)
-            return prepared(verdict, answer)
-        case (.renewing(let reason, let answer), .renewed(let isRenewed)):
-            return renewed(isRenewed, reason, answer)
-        case (.receiving(let verdict, let answer), .received(let outcome)): return received(outcome, verdict, answer)
+            return prepared(verdict, response)
+        case (.renewing(let reason, let response), .renewed(let isRenewed)):
+            return renewed(isRenewed, reason, response)
+        case (.receiving(let verdict, let response), .received(let outcome)):
+            return received(outcome, verdict, response)
         case (_, .failed(let outcome)): return end(outcome)
         // `goOn`, and what does not belong to the state.
         default: return planAgain()

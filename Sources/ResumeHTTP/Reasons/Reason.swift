@@ -11,6 +11,24 @@ public struct Reason: Sendable, Hashable {
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
+
+        // Codes that decisions compare, and those of several texts. Each other code is named once, with its text.
+        package static let resumedUnderDigest = Code(rawValue: "resumed-under-digest")
+        package static let resumedUnvalidated = Code(rawValue: "resumed-unvalidated")
+        static let rangeGap = Code(rawValue: "range-gap")
+        static let entityTagChanged = Code(rawValue: "entity-tag-changed")
+        static let lastModifiedChanged = Code(rawValue: "last-modified-changed")
+        static let samplesDiffer = Code(rawValue: "spot-check-differs")
+        package static let digestMismatch = Code(rawValue: "digest-mismatch")
+        package static let tooLarge = Code(rawValue: "too-large")
+        package static let evicted = Code(rawValue: "evicted")
+        package static let purged = Code(rawValue: "purged")
+        package static let cancelledRemoved = Code(rawValue: "cancelled-removed")
+        /// An origin serves no more downloads at a time.
+        package static let noFurtherConnection = Code(rawValue: "no-further-connection")
+        package static let clientDecodes = Code(rawValue: "client-decodes")
+        /// An error that is not described otherwise.
+        package static let failed = Code(rawValue: "failed")
     }
 
     /// The stable name.
@@ -44,14 +62,22 @@ public struct Reason: Sendable, Hashable {
         self.text = text
     }
 
-    package init(_ code: String, _ text: String, _ facts: Set<Fact> = []) {
-        self.init(code: Code(rawValue: code), text: text)
+    package init(_ code: Code, _ text: String, _ facts: Set<Fact> = []) {
+        self.init(code: code, text: text)
         self.facts = facts
     }
 
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
     package init(_ code: String, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        let pieces = (Self.texts[code] ?? code).utf8.parts(at: UInt8(ascii: "%"))
+        self.init(Code(rawValue: code), facts, values)
+    }
+
+    package init(_ code: Code, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
+        self.init(code, facts, values)
+    }
+
+    private init(_ code: Code, _ facts: Set<Fact>, _ values: [any CustomStringConvertible]) {
+        let pieces = (Self.texts[code.rawValue] ?? code.rawValue).utf8.parts(at: UInt8(ascii: "%"))
         var text = ""
         for (index, piece) in pieces.enumerated() {
             text += Substring(piece)
@@ -89,36 +115,32 @@ extension Reason {
     /// For bytes of another program or from another URL, before samples were compared.
     package static let notProved = Reason("not-proved")
     static let rangeFailsRepeatedly = Reason("range-fails-repeatedly")
-}
 
-// Why a response was or was not used to continue a download.
-extension Reason {
+    // Why a response was or was not used to continue a download.
+
     static func resumed(at offset: Int64) -> Reason { Reason("resumed", with: offset) }
-
-    package static let resumedUnvalidatedCode = Code(rawValue: "resumed-unvalidated")
 
     /// Only the digest that the caller names proves that the file is the same.
     package static func resumedUnderDigest(at offset: Int64) -> Reason {
-        Reason("resumed-under-digest", with: offset)
+        Reason(.resumedUnderDigest, with: offset)
     }
 
     /// Only the comparison of bytes proves that the file is the same.
     static func resumedUnvalidated(at offset: Int64) -> Reason {
-        Reason("resumed-unvalidated", with: offset)
+        Reason(.resumedUnvalidated, with: offset)
     }
 
     /// For bytes that were passed on and are not stored.
     package static let sentAgain = Reason("sent-again")
-
     package static let prefixKept = Reason("prefix-kept")
 
     static func representationChanged(_ old: Validator?, _ new: Validator?) -> Reason {
         switch (old, new) {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
-            Reason("entity-tag-changed", [.isChange], with: old, new)
+            Reason(.entityTagChanged, [.isChange], with: old, new)
         case (.lastModified(let old), .lastModified(let new)) where old != new:
             Reason(
-                "last-modified-changed",
+                .lastModifiedChanged,
                 "the file changed on the server: its Last-Modified date was \(old) and is now \(new)", [.isChange])
         case (.some(let old), .none):
             Reason("validator-missing", with: old)
@@ -152,7 +174,7 @@ extension Reason {
         Reason("unstable", last.facts, with: last.text)
     }
     package static let endedEarly = Reason("ended-early")
-    static let multipartAnswer = Reason("multipart-answer")
+    static let multipartResponse = Reason("multipart-answer")
     static let contentCoded = Reason("content-coded")
     static func codingChanged(from old: String?, to new: String?) -> Reason {
         Reason("coding-changed", with: encoding(old), encoding(new))
@@ -166,20 +188,17 @@ extension Reason {
 
     /// Encoded bytes are stored, but the caller requests the unencoded file.
     package static let codedHeld = Reason("coded-held")
-
     static let variesAlways = Reason("varies-always")
 
-    static let gapCode = Code(rawValue: "range-gap")
-
     static func gap(expected: Int64, got: Int64) -> Reason {
-        Reason("range-gap", with: got, expected)
+        Reason(.rangeGap, with: got, expected)
     }
 
     static func weakTagChanged(_ old: EntityTag) -> Reason {
-        Reason("entity-tag-changed", "the file changed on the server: its ETag is no longer \(old)", [.isChange])
+        Reason(.entityTagChanged, "the file changed on the server: its ETag is no longer \(old)", [.isChange])
     }
 
-    static let dateChanged = Reason("last-modified-changed", [.isChange])
+    static let dateChanged = Reason(.lastModifiedChanged, [.isChange])
     static let dateContradictsTag = Reason("validators-disagree", [.isChange])
     package static let noProgress = Reason("range-without-progress")
 
@@ -191,7 +210,6 @@ extension Reason {
     static let wholeForSegment = Reason("whole-for-segment")
     static let partCutShort = Reason("segment-cut-short")
     static let contentDigestOfPart = Reason("segment-digest")
-
     static let preconditionFailed = Reason("precondition-failed")
     static let rangeNotSatisfiable = Reason("range-not-satisfiable")
     static let beyondEnd = Reason("range-beyond-end")
@@ -206,10 +224,40 @@ extension Reason {
 
     /// The caller requested to start over.
     package static let restartRequested = Reason("restart-requested")
-}
 
-// Why a response is not used, temporarily or permanently.
-extension Reason {
+    // Why a response is not used, temporarily or permanently.
+
+    static let notModifiedWithOtherTag = Reason("not-modified-with-other-tag")
     static let unsolicitedRange = Reason("unsolicited-range")
     static let notAResource = Reason("not-the-file")
+
+    // What samples have shown, and where bytes came from.
+
+    static func samplesDiffer(at offset: Int64) -> Reason {
+        Reason(
+            .samplesDiffer,
+            "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
+    }
+
+    package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }
+
+    /// The samples of another address, or of another caller's request, differ.
+    static let otherFile = Reason(.samplesDiffer)
+    static let samplesUnanswered = Reason("spot-check-unanswered")
+
+    /// The stored bytes were received over a connection of another kind.
+    static func trustChanged(from old: String, to new: String) -> Reason {
+        Reason("trust-changed", with: old, new)
+    }
+
+    /// The same address, requested with other credentials or fields.
+    package static let otherRequest = Reason("other-request")
+
+    /// A part from another address than that of the stream beside it.
+    package static let otherAddressOfPart = Reason("other-address-of-part")
+
+    /// A response from another address than the one of the stored bytes; paths, which may be secret, are left out.
+    static func otherAddress(_ old: String, _ new: String) -> Reason {
+        Reason("other-address", with: old, old == new ? "another address there" : new)
+    }
 }

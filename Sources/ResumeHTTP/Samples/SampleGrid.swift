@@ -23,8 +23,8 @@ package struct SampleGrid: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - held: The stored ranges, in any order.
-    ///   - seed: A random number, which decides about the phase.
-    package init(over held: [Range<Int64>], seed: UInt64) {
+    ///   - seed: Decides about the phase; nil for a random one.
+    package init(over held: [Range<Int64>], seed: UInt64?) {
         let held = Self.sound(held)
         let total = held.totalLength
         let blocks = Self.blocks &+ Self.lastBlocks &+ 1
@@ -33,7 +33,7 @@ package struct SampleGrid: Sendable, Hashable {
             return
         }
         let step = total / Self.blocks
-        let phase = Int64(seed % UInt64(step))
+        let phase = Int64((seed ?? .random(in: .min ... .max)) % UInt64(step))
         let grid = stride(from: phase, to: total, by: Int64.Stride(step)).map { start in
             start..<start &+ min(Self.blockLength, total &- start)
         }

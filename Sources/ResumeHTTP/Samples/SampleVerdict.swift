@@ -7,18 +7,3 @@ package enum SampleVerdict: Sendable, Hashable {
     /// The server did not send the bytes that were requested to be compared.
     case unproved(Reason)
 }
-
-extension Reason {
-    static func samplesDiffer(at offset: Int64) -> Reason {
-        Reason(
-            "spot-check-differs",
-            "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
-    }
-
-    package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }
-
-    /// The samples of another address, or of another caller's request, differ.
-    static let otherFile = Reason("spot-check-differs")
-
-    static let samplesUnanswered = Reason("spot-check-unanswered")
-}

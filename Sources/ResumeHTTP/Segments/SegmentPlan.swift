@@ -3,7 +3,6 @@
 /// It is a value without I/O and without a clock. The engine asks after every event and from time to time, and carries
 /// out the actions before it asks again. The ranges of actions never overlap stored, requested or arriving bytes.
 package struct SegmentPlan: Sendable {
-    /// A running stream.
     package struct Stream: Sendable, Hashable {
         /// The identity of the stream.
         var id: Int
@@ -26,7 +25,6 @@ package struct SegmentPlan: Sendable {
         fileprivate var rest: Int64 { max(end - position, 0) }
     }
 
-    /// The state of the download.
     package struct State: Sendable {
         /// The stored ranges, sorted and not adjacent.
         var held: [Range<Int64>]
@@ -36,7 +34,6 @@ package struct SegmentPlan: Sendable {
         /// The time in seconds since any fixed moment.
         var now: Double
 
-        /// Creates a state.
         package init(held: [Range<Int64>], running: [Stream], asked: [Range<Int64>] = [], now: Double) {
             self.held = held
             self.running = running
@@ -61,7 +58,6 @@ package struct SegmentPlan: Sendable {
     /// The minimum number of seconds that a stream must have left to be split.
     private static let leastTime = 0.3
 
-    /// The length of the representation.
     private let length: Int64
     /// The number of bytes that are compared where two ranges meet.
     private let overlap: Int64

@@ -5,7 +5,6 @@ package import HTTPTypes
 /// It is stricter than ``Verdict``, since the bytes can be requested in another way: only exactly the requested range
 /// is used.
 package enum SegmentVerdict: Sendable, Hashable {
-    /// Use the body.
     case use(Verdict.Continuation)
     /// Discard the body and open no more connections: the server refuses them, or does not send ranges.
     case noMore(Reason)
@@ -45,7 +44,7 @@ package enum SegmentVerdict: Sendable, Hashable {
         let verdict = Verdict.partial(fields, range: range, stored: stored, policy: policy)
         // A gap is checked last, so it is the same representation, but not the requested range.
         if case .askForWhole(let reason) = verdict {
-            return reason.code == Reason.gapCode ? .noMore(reason) : .stop(reason)
+            return reason.code == .rangeGap ? .noMore(reason) : .stop(reason)
         }
         guard case .append(let continuation) = verdict else { return .stop(.contentRangeInvalid) }
         guard case .bytes(range.start, let last, stored.completeLength?) = ContentRange(in: fields),

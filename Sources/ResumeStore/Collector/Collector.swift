@@ -184,7 +184,7 @@ extension EvictionRule.Group {
 extension Reason {
     static let expired = Reason("expired")
     static let gone = Reason("gone")
-    static let purged = Reason("purged")
+    static let purged = Reason(.purged)
 }
 
 extension Duration {

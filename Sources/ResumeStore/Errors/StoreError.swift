@@ -169,6 +169,6 @@ extension StoreError {
 extension Reason {
     /// Returns what the store found wrong with stored bytes as the reason for starting over.
     package static func heldBytesDiffer(_ error: StoreError) -> Reason {
-        Reason(error.code.description, error.message)
+        Reason(Code(rawValue: error.code.description), error.message)
     }
 }

@@ -115,7 +115,7 @@ extension Connection {
         let reason = event.reason
         let bytes = event.bytes
         guard bytes > 0 else { return }
-        let lost = Reason(reason.code.rawValue, "its \(bytes) bytes were removed: \(reason.text)")
+        let lost = Reason(reason.code, "its \(bytes) bytes were removed: \(reason.text)")
         // Only what the collector removes is reported by the next run: the user knows what was purged.
         let evicted = event.kind == .evicted ? bytes : 0
         // A manipulated number must not overflow.

@@ -108,8 +108,8 @@ extension Fetch {
                     // The caller's client sends no HEAD. If-Range serves the same purpose.
                     return try await RequestOutcome.of { try await send(plan.conditional.fields).begun }
                 }
-                if try await transfer.insist(unless: loop.client.isOfOneAnswer) {
-                    loop.client.isOfOneAnswer = true
+                if try await transfer.insist(unless: loop.client.isOfOneResponse) {
+                    loop.client.isOfOneResponse = true
                     continue
                 }
                 do {

@@ -43,9 +43,8 @@ extension RequestLoop {
     func samples(
         of ranges: [Range<Int64>], in stored: Representation, isProved: Bool, shift: Int64 = 0
     ) async -> SampleCourse {
-        let seed = sampleSeed ?? UInt64.random(in: .min ... .max)
-        return SampleCourse(
-            SampleGrid(over: ranges, seed: seed), of: stored, isProved: isProved, policy: await transfer.policy,
+        SampleCourse(
+            SampleGrid(over: ranges, seed: sampleSeed), of: stored, isProved: isProved, policy: await transfer.policy,
             shift: shift)
     }
 

@@ -150,8 +150,9 @@ package struct RequestLoop<Client: RequestClient> {
         let evaluation = try await transfer.evaluate(
             head, to: plan, from: answer.url, trust: answer.trust, isConfirmed: machine.hasCompared(held.length),
             delivered: client.deliveredRepresentation)
-        let refusals = origins.with(turn.origin) { $0.refusals }
-        return .evaluated(evaluation, DownloadMachine.Answer(to: plan, head, after: held, refusals: refusals))
+        var refusals: Set<Reason.Code> = []
+        if case .judged(.askForWhole) = evaluation { refusals = origins.with(turn.origin) { $0.refusals } }
+        return .evaluated(evaluation, DownloadMachine.Response(to: plan, head, after: held, refusals: refusals))
     }
 
     /// Ends the request that has the turn, and the body of a response that is not used.

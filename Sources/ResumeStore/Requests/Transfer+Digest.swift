@@ -53,11 +53,11 @@ extension Transfer {
 
     /// Continues with a new blob if the stored bytes were found not to have the digest that the caller still names.
     ///
-    /// - Parameter isOfOneAnswer: Whether one response of this run has brought all bytes, so that they are new.
+    /// - Parameter isOfOneResponse: Whether one response of this run has brought all bytes, so that they are new.
     /// - Returns: Whether it does.
     /// - Throws: ``StoreError``
-    package func insist(unless isOfOneAnswer: Bool) async throws -> Bool {
-        guard let digest = policy.digest, !isOfOneAnswer, try await refusedDigest == digest else { return false }
+    package func insist(unless isOfOneResponse: Bool) async throws -> Bool {
+        guard let digest = policy.digest, !isOfOneResponse, try await refusedDigest == digest else { return false }
         try await note(.digestInsisted)
         try await takeOwnVariant()
         return true
@@ -70,7 +70,7 @@ extension Transfer {
         let range = 0..<held
         let found = try await Blocking.run { try bytes.digest(digest.algorithm, of: range) }
         guard found == digest else {
-            let reason = Reason.digestMismatch(digest, found, memory == nil ? .kept : .dropped)
+            let reason = Reason.digestMismatch(digest, found, Reason.rest(isKept: memory == nil))
             try await refuse(digest, because: reason)
             throw DownloadError(.digestMismatch, reason)
         }
@@ -89,19 +89,18 @@ extension [Entry.Chunk] {
 }
 
 extension Reason {
-    /// What has become of bytes that do not have the expected digest.
-    package enum Rest: String {
-        case kept = "nothing was written, and the received file is kept in the store"
-        case dropped = "nothing was written"
-        case passedOn = "the output is incomplete, and wrong"
+    /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.
+    package static func rest(isKept: Bool, isPassedOn: Bool = false) -> String {
+        (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
+            + (isKept ? ", and the received file is kept in the store" : "")
     }
 
-    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: Rest) -> Reason {
+    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: String) -> Reason {
         let found = found == expected ? nil : found
         return Reason(
-            "digest-mismatch",
+            .digestMismatch,
             "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest.rawValue)")
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest)")
     }
 
     package static let digestInsisted = Reason("digest-insisted")

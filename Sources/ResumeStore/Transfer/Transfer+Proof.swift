@@ -75,14 +75,14 @@ extension Transfer {
         guard let events = try? await store.events(for: entry.key),
             let start = events.lastIndex(where: { $0.kind == .started || $0.kind == .restarted })
         else { return true }
-        return events[start...].contains { $0.reason.code == Reason.resumedUnvalidatedCode }
+        return events[start...].contains { $0.reason.code == .resumedUnvalidated }
     }
 }
 
 extension Reason {
     static func delivered(to place: String, isProved: Bool) -> Reason {
         Reason(
-            "delivered",
+            Code(rawValue: "delivered"),
             "the complete file was delivered to \(place)"
                 + (isProved ? "" : "; no validator or digest proves that it is one version"))
     }

@@ -125,8 +125,8 @@ public actor Transfer {
         switch verdict {
         case .append(let continuation):
             try await setSightings(nil)
-            if continuation.reason.code == Reason.resumedUnvalidatedCode { bodies.isSpliced = true }
-            if isUnderDigest || continuation.reason == .resumedUnderDigest(at: continuation.offset) {
+            if continuation.reason.code == .resumedUnvalidated { bodies.isSpliced = true }
+            if isUnderDigest || continuation.reason.code == .resumedUnderDigest {
                 try await beginMarked()
                 try beginBody(continuation, of: response)
             } else {
