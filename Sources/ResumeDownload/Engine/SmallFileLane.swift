@@ -96,7 +96,7 @@ struct SmallDownload {
 
     private func caller(after response: FetchResponse<any ResponseBody>) -> Caller {
         Caller(url: request.url, headerFields: request.identityFields, policy: request.policy)
-            .answered(from: response.url, response.trust, store.identityKey)
+            .responded(from: response.url, response.trust, store.identityKey)
     }
 
     /// Throws if the server says that the delivered file has not changed.

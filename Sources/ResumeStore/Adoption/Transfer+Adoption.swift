@@ -50,9 +50,9 @@ extension Transfer {
             for range in ranges { try source.copy(range, to: file) }
             try file.synchronizeData()
         }
-        bodies.isSpliced = nil
-        reused = receivedBytes
-        access = .granted
+        exchange.bodies.isSpliced = nil
+        earlier.count = receivedBytes
+        exchange.access = .granted
         writer.grant()
         try await noteDestination()
         return isWhole

@@ -18,8 +18,8 @@ extension Transfer {
     /// one may stand for other bytes. Before the first response, the requested URLs are compared.
     var isMoved: Bool {
         if policy.digest != nil { return false }
-        if caller.standing == .moved { return true }
-        guard caller.answer == nil || caller.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
+        if exchange.standing == .moved { return true }
+        guard caller.provenance == nil || exchange.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
             let old = try? DownloadURL(entry.url)
         else {
             return false
@@ -85,14 +85,14 @@ extension Transfer {
             return true
         }
         guard isCurrent != false else { throw StoreError.superseded }
-        entry.representation = proved
-        entry.agreedSamples = agreed
+        entry.content?.representation = proved
+        entry.content?.agreedSamples = agreed
         entry.requester = requester
         entry.url = url
         // The server sends these bytes to this caller.
-        access = .granted
-        caller.standing = .same
-        for index in entry.chunks.indices { entry.chunks[index].mark = nil }
+        exchange.access = .granted
+        exchange.standing = .same
+        for index in entry.chunks.indices { entry.content?.chunks[index].mark = nil }
         (blob as? MemoryBlob)?.owner = caller.identity
         writer.grant()
         writer.changeReading { $0.totalLength = entry.totalBytes }

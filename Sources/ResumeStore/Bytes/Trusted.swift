@@ -48,7 +48,7 @@ extension DownloadStore {
         /// The total is limited to a small multiple of that, even if rows were manipulated, since a download waits for the
         /// result.
         static func last(of entry: Entry, among blocks: [Block]) -> [Block] {
-            let chunks = entry.bootID == BootIdentifier.current ? entry.chunks : entry.chunks.durable
+            let chunks = entry.content?.bootID == BootIdentifier.current ? entry.chunks : entry.chunks.durable
             return chunks.flatMap { chunk in
                 var length: Int64 = 0
                 let start = max(chunk.range.upperBound - comparedLength, chunk.offset)
@@ -85,11 +85,11 @@ extension DownloadStore {
             // A blob that is also a file of the user (after a crash between the rename and the commit) may have been
             // edited, and must never be written to.
             let isShared = status.links > 1
-            let isForeign = isShared && status.modified / 1_000_000 > entry.usedAt
+            let isForeign = isShared && status.modified / 1_000_000 > entry.times.used
             // Parts of other blobs are not valid; the blob of the first part is the entry's.
             chunks = chunks.filter { $0.path == first.path }
             abandoned = names.filter { $0 != name }
-            if entry.bootID != BootIdentifier.current {
+            if entry.content?.bootID != BootIdentifier.current {
                 chunks = chunks.durable
                 reason = .unsyncedLost
             }
@@ -109,7 +109,8 @@ extension DownloadStore {
                 chunks = []
                 reason = .blobShort
             }
-            if entry.grows, entry.bootID == BootIdentifier.current, chunks.count == 1, chunks == entry.chunks,
+            if entry.content?.grows == true, entry.content?.bootID == BootIdentifier.current, chunks.count == 1,
+                chunks == entry.chunks,
                 let part = chunks.first, part.length > 0, size > part.end
             {
                 // A longer tail was not written by this program.

@@ -104,15 +104,15 @@ extension DownloadStore {
 
         /// Whether an entry may be removed, unless it is pinned or in use.
         func permits(_ candidate: Connection.Candidate) -> Bool {
-            rule.removes(candidate.group, unusedFor: now - candidate.entry.usedAt)
+            rule.removes(candidate.group, unusedFor: now - candidate.entry.times.used)
         }
 
         /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
         func reason(for candidate: Connection.Candidate) -> Reason? {
             if candidate.isPaused || !permits(candidate) { return nil }
             // An entry from the future (the clock was set back) has not expired.
-            if let limit = limit(age), candidate.entry.usedAt < limit { return .expired }
-            if let limit = limit(grace), let goneAt = candidate.entry.goneAt, goneAt < limit { return .gone }
+            if let limit = limit(age), candidate.entry.times.used < limit { return .expired }
+            if let limit = limit(grace), let goneAt = candidate.entry.objections.goneAt, goneAt < limit { return .gone }
             return nil
         }
 

@@ -88,8 +88,8 @@ struct Removal {
             var bytes: Int64 = 0
             for entry in idle {
                 // Chosen before it was locked: it is kept if it has been used or pinned since.
-                guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
-                    current.goneAt == entry.goneAt, current.isPinned == entry.isPinned,
+                guard let current = try connection.entry(id: entry.id), current.times == entry.times,
+                    current.objections.goneAt == entry.objections.goneAt, current.isPinned == entry.isPinned,
                     !isRepair || current == entry
                 else { continue }
                 if !isRepair || !isDryRun { bytes = bytes.addingSaturating(current.receivedBytes) }

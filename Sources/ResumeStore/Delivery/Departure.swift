@@ -106,7 +106,7 @@ extension Transfer {
         _ digest: HTTPDigest? = nil
     ) -> Departure {
         var requester = requester(for: entry.representation)
-        requester.resource = caller.answer ?? entry.requester.resource
+        requester.resource = caller.provenance ?? entry.requester.resource
         return Departure(
             of: entry.key, from: caller.url, to: destination, fulfilling: rows, bytes: held, started: nil,
             isProved: isProved, digest: digest, entry.representation, requester)

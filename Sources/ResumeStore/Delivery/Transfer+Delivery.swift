@@ -20,7 +20,7 @@ extension Transfer {
             return try connection.markComplete(entry)
         }
         guard isCurrent else { throw StoreError.superseded }
-        entry.state = .complete
+        entry.content?.state = .complete
         KillPoint.reached(.sealed)
         return status
     }

@@ -50,13 +50,13 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             return nil
         }
         guard await receive(response.body, into: file, on: queue, store.configuration.clock) else { return nil }
-        let answered = caller.answered(from: response.url, response.trust, store.identityKey)
+        let responded = caller.responded(from: response.url, response.trust, store.identityKey)
         let digest = caller.policy.digest
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: digest)
         if let destination = caller.destination {
-            guard try await file.deliver(to: destination, for: answered, digest: digest) else { return nil }
+            guard try await file.deliver(to: destination, for: responded, digest: digest) else { return nil }
         } else {
-            guard let bytes = try await queue.perform({ try file.take(for: answered) }) else { return nil }
+            guard let bytes = try await queue.perform({ try file.take(for: responded) }) else { return nil }
             result.bytes = bytes
         }
         return result

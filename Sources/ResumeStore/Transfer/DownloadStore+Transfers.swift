@@ -196,8 +196,8 @@ extension Entry {
     init(unclaimed name: String, variant: Int = 1, _ caller: Caller, _ selection: RangeSelection?) {
         let now = WallClock.milliseconds
         self.init(
-            id: 0, generation: 0, bootID: "", requester: .nobody, key: Variant.key(name, variant), variant: variant,
-            url: caller.url.redacted, selection: selection, state: .partial, chunks: [],
-            destination: caller.destination?.path, isPinned: false, createdAt: now, usedAt: now, isInUse: true)
+            id: 0, requester: .nobody, key: Variant.key(name, variant), variant: variant, url: caller.url.redacted,
+            selection: selection, destination: caller.destination?.path, isPinned: false,
+            times: Entry.Times(created: now, used: now), isInUse: true)
     }
 }

@@ -12,8 +12,8 @@ extension Transfer {
     /// Records that the stored bytes belong to this caller: the server has confirmed them, or sent them in place of
     /// others.
     func grantAccess() async throws {
-        guard access != .granted else { return }
-        access = .granted
+        guard exchange.access != .granted else { return }
+        exchange.access = .granted
         // The bytes stay their requester's, and are withheld until the digest proves them.
         if isUnderDigest { return }
         writer.grant()
@@ -25,7 +25,7 @@ extension Transfer {
     ///
     /// Until the bytes have been compared and this caller has access, they belong to no caller, even after a crash.
     func leaveOwnerless() async throws {
-        if access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
+        if exchange.access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
     }
 
     func setRequester(_ requester: Requester, url: String) async throws {
@@ -41,7 +41,7 @@ extension Transfer {
 
     /// Records the destination if it is known and the entry belongs to this caller.
     func noteDestination() async throws {
-        guard access != .foreign, let destination = caller.destination else { return }
+        guard exchange.access != .foreign, let destination = caller.destination else { return }
         try await setDestination(destination)
     }
 
@@ -51,14 +51,16 @@ extension Transfer {
     /// Bytes of another caller are replaced if they are incomplete and the server did not name the header fields of the
     /// requests in `Vary`.
     func leaveForeignEntry() async throws {
-        let isOther = caller.standing == .moved && !partial.isEmpty && !passesOn
-        guard isOther || access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else { return }
+        let isOther = exchange.standing == .moved && !partial.isEmpty && !passesOn
+        guard isOther || exchange.access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else {
+            return
+        }
         try await takeOwnVariant()
     }
 
     /// Requires the server to confirm the bytes although they belong to this caller.
     package func requireAnswer() {
-        if access == .granted { access = .unconfirmed }
+        if exchange.access == .granted { exchange.access = .unconfirmed }
     }
 
     /// A digest that the stored bytes were found not to match; nil if there is none.
@@ -107,12 +109,12 @@ extension Transfer {
             _ = state.move(to: own.lease)
             entry = own.entry
         }
-        damage = nil
-        bodies.forget()
-        caller.standing = .same
-        caller.proved = nil
+        earlier.damage = nil
+        exchange.bodies.forget()
+        exchange.standing = .same
+        exchange.proved = nil
         begin(with: nil)
-        access = .granted
+        exchange.access = .granted
         writer.grant()
     }
 }

@@ -42,7 +42,8 @@ extension Transfer {
     nonisolated func giveBack(_ entry: Entry, _ blob: (any BodyStorage)?, goes: Bool = false) {
         guard let memory else { return }
         var entry = entry
-        entry.chunks = Entry.Chunk.inMemory(held, like: entry.chunks)
+        let chunks = Entry.Chunk.inMemory(held, like: entry.chunks)
+        entry.content?.chunks = chunks
         memory.giveBack(MemoryShelf.Held(entry: entry, blob: blob as? MemoryBlob), goes: goes)
     }
 }

@@ -18,7 +18,7 @@ extension Transfer {
     package func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
         guard memory != nil else { throw StoreError(.misuse, "the download is on disk already") }
-        guard access != .foreign else {
+        guard exchange.access != .foreign else {
             throw StoreError(
                 .misuse, "the stored bytes were downloaded with a different request",
                 advice: "Let the server confirm them first: plan, send, receive, endBody.")
@@ -34,7 +34,7 @@ extension Transfer {
             let bytes = try blob.bytes(count: Int(entry.chunks.first { $0.mark != nil }?.offset ?? held))
             // The hashes have another key there.
             var caller = caller
-            caller.answer = nil
+            caller.provenance = nil
             caller.code = nil
             let transfer = try await disk.open(
                 caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,

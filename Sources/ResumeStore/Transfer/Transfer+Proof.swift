@@ -25,12 +25,12 @@ extension Transfer {
     /// - Returns: Why bytes were discarded; nil if none were.
     private func damageOfHeld() async throws -> Reason? {
         try requireOpen()
-        guard let check = heldCheck else { return nil }
+        guard let check = earlier.check else { return nil }
         let damaged = try await check.damaged.value
         // Other calls may have replaced the blob meanwhile.
-        guard heldCheck === check else { return try await damageOfHeld() }
+        guard earlier.check === check else { return try await damageOfHeld() }
         guard let first = damaged.first else {
-            heldCheck = nil
+            earlier.check = nil
             writer.changeReading { $0.confirm(givesUp: false) }
             return nil
         }
@@ -43,11 +43,11 @@ extension Transfer {
             isShared ? [] : damaged.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: isShared ? nil : blob)
-        reused -= min(before - receivedBytes, reused)
+        earlier.lose(before - receivedBytes)
         // Not before the damage is removed: if that fails, the next delivery finds it again.
-        heldCheck = nil
+        earlier.check = nil
         writer.changeReading { $0.confirm(givesUp: true) }
-        damage = .blockDamaged(first.range)
+        earlier.damage = .blockDamaged(first.range)
         return damage
     }
 }
@@ -59,8 +59,8 @@ extension Transfer {
         get async {
             if policy.hasDigest { return true }
             if entry.agreedSamples != nil { return false }
-            if bodies.isSpliced == nil { bodies.isSpliced = await wasSpliced() }
-            return bodies.isSpliced == false
+            if exchange.bodies.isSpliced == nil { exchange.bodies.isSpliced = await wasSpliced() }
+            return exchange.bodies.isSpliced == false
         }
     }
 
