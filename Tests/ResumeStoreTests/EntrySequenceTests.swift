@@ -28,7 +28,7 @@ struct EntrySequenceTests {
 
     private static func ids(_ query: EntryQuery, of store: DownloadStore) async throws -> [Int64] {
         var ids: [Int64] = []
-        for try await entry in store.entries(matching: query) { ids.append(entry.id) }
+        for try await entry in EntrySequence(of: store, matching: query) { ids.append(entry.id) }
         return ids
     }
 
@@ -73,7 +73,7 @@ struct EntrySequenceTests {
     @Test("Between two entries no transaction is open, so the log can be emptied; removed entries are not found")
     func changes() async throws {
         try await Self.withStore { store, folder in
-            var iterator = store.entries(matching: EntryQuery(order: .creation)).makeAsyncIterator()
+            var iterator = EntrySequence(of: store, matching: EntryQuery(order: .creation)).makeAsyncIterator()
             #expect(try await iterator.next()?.id == 1)
             try folder.sql("DELETE FROM download WHERE id > 1000 AND id <= 1400")
             let connection = try Connection.open(path: folder["store/store.sqlite"])

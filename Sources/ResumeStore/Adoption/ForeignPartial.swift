@@ -38,6 +38,9 @@ package struct ForeignPartial: Sendable, Hashable {
     let identity: FileStatus.Identity
     let size: Int64
 
+    /// The number of bytes that may be adopted.
+    var heldBytes: Int64 { ranges.sum { Int64($0.count) } }
+
     /// The bytes before the end of each range that are dropped: other programs write without syncing.
     static let untrustedTail: Int64 = 65_536
 
@@ -150,9 +153,8 @@ extension ForeignPartial {
         let ranges: [Range<Int64>]
         /// Whether they are the whole file, which has the caller's digest.
         let isWhole: Bool
+        let length: Int64
         let representation: Representation
-
-        var length: Int64 { ranges.sum { Int64($0.count) } }
     }
 
     /// Opens the file again, and decides what is copied of it; blocks.
@@ -179,7 +181,8 @@ extension ForeignPartial {
         var representation = Representation(completeLength: isWhole ? size : totalBytes)
         representation.reprDigest = (digest ?? self.digest)?.fieldValue
         return Source(
-            file: file, ranges: isWhole ? [0..<size] : ranges, isWhole: isWhole, representation: representation)
+            file: file, ranges: isWhole ? [0..<size] : ranges, isWhole: isWhole, length: isWhole ? size : heldBytes,
+            representation: representation)
     }
 }
 

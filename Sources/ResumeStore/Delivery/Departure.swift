@@ -115,7 +115,7 @@ extension Departure {
         }
         KillPoint.reached(.rowRemoved)
         // The file is delivered; a blob that cannot be removed is left to the collector.
-        try? store.removeBlobs(blobs)
+        try? store.folder.remove(blobs)
         // That has changed the file's status, and its digest counts as proved only for the status in the record.
         guard let file, file.file.digest != nil else { return }
         let now = file.renewed(with: status().map(text))

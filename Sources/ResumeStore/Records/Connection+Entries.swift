@@ -168,7 +168,7 @@ extension Connection {
     }
 
     /// Records the use of a leased entry during the current boot of the machine.
-    borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
+    borrowing func touch(_ entry: Entry, url: String, now: Int64) throws {
         try run(
             """
             UPDATE download SET used_at = ?1, url = ?2, boot_id = ?3, grows = iif(boot_id = ?3, grows, 0) WHERE id = ?4

@@ -217,7 +217,7 @@ extension DownloadStore {
 
 package typealias Entry = DownloadStore.Entry
 package typealias Event = DownloadStore.Event
-typealias Totals = DownloadStore.Totals
+package typealias Totals = DownloadStore.Totals
 
 /// A new entry, so that there are no stored bytes to check.
 struct Fresh: Sendable {

@@ -96,7 +96,7 @@ extension Transfer {
         let reason = contradiction.reason(in: context)
         let refused = entry
         if let disk, try await goBack({ $0 == replaced.representation }) {
-            try disk.removeBlobs(try await disk.write { connection in try connection.remove(refused) })
+            try disk.folder.remove(try await disk.write { connection in try connection.remove(refused) })
             exchange.access = replaced.access
             if exchange.access == .granted, !isMarked { writer.grant() }
             try await note(reason)
@@ -137,7 +137,9 @@ extension Transfer {
         guard let older else { return false }
         try checkpoint()
         try? await writer.finish()
-        guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
+        guard let recovered = try await TransferOpener(disk).recover(older.entry, showing: caller.url.redacted) else {
+            return false
+        }
         main.stop()
         _ = state.move(to: older.lease)
         entry = recovered.entry

@@ -90,7 +90,7 @@ extension Transfer {
         }
         guard let blobs else { return try await discard(reason: reason) }
         try await note(reason)
-        try? store.removeBlobs(blobs)
+        try? store.folder.remove(blobs)
     }
 
     /// Leaves the entry to the caller that it was fetched for, and continues with a separate, empty variant of the same
@@ -104,7 +104,7 @@ extension Transfer {
             giveBack(entry, blob)
             entry = own
         } else {
-            let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
+            let own = try await TransferOpener(store).claimVariant(of: key, selection: entry.selection, for: caller)
             main.stop()
             _ = state.move(to: own.lease)
             entry = own.entry
@@ -116,53 +116,6 @@ extension Transfer {
         begin(with: nil)
         exchange.access = .granted
         writer.grant()
-    }
-}
-
-extension DownloadStore {
-    /// Creates an entry for another variant of a download.
-    ///
-    /// If the limit of variants is reached, it replaces one that is neither in use nor pinned: an empty one, or the
-    /// least recently used.
-    ///
-    /// - Throws: ``StoreError`` with `inUse` if all of them are in use or pinned.
-    fileprivate func claimVariant(
-        of name: String, selection: RangeSelection?, for caller: Caller
-    ) async throws -> Fresh {
-        let folder = folder
-        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await write { connection in
-            let variants = Array(try connection.variants(of: name).reversed())
-            let free = (1...Variant.most).filter { number in !variants.contains { $0.number == number } }
-            let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
-            for number in free + known.map(\.number) {
-                let key = Variant.key(name, number)
-                var blobs = [BlobName]()
-                var report = RemovalReport()
-                if let old = try connection.entry(key: key) {
-                    // A caller's own key may look like that of a variant.
-                    guard old.variant == number, !old.isPinned, let lease = try Lease.take(old.id, in: folder) else {
-                        continue
-                    }
-                    blobs = try withExtendedLifetime(lease) { try connection.remove(old) }
-                    if old.receivedBytes > 0 {
-                        let lost = Event(
-                            key: key, at: WallClock.milliseconds, kind: .evicted, reason: .tooManyVariants,
-                            bytes: old.receivedBytes)
-                        try connection.record(lost)
-                        report.removed = [lost]
-                    }
-                }
-                let fresh = Entry(unclaimed: name, variant: number, caller, selection)
-                if let own = try connection.claim(fresh, url: fresh.url, in: folder) {
-                    return (own, blobs, report)
-                }
-            }
-            return nil
-        }
-        guard let claimed else { throw StoreError.inUse(name) }
-        try removeBlobs(claimed.blobs)
-        if !claimed.report.removed.isEmpty { await tell(of: claimed.report) }
-        return claimed.own
     }
 }
 

@@ -37,8 +37,8 @@ extension Transfer {
             var caller = caller
             caller.provenance = nil
             caller.code = nil
-            let transfer = try await disk.open(
-                caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,
+            let transfer = try await TransferOpener(disk).open(
+                caller, key: DownloadName.callersKey(entry.name, entry.selection), selection: entry.selection,
                 waits: false, on: TransferQueue(of: disk))
             do {
                 try await transfer.replace(with: representation, bytes: bytes)
@@ -71,7 +71,7 @@ extension Transfer {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
         let count = Int64(bytes.count)
-        try await store.makeRoom(forCopy: count)
+        try await Collector(store).makeRoom(forCopy: count)
         try await rewrite(
             with: representation, because: .promoted, replacing: receivedBytes, bytes: count, holding: [0..<count],
             committed: .promotionCommitted
@@ -112,7 +112,7 @@ extension Transfer {
         }
         let source = try await Blocking.run { try StoreError.wrapping { try foreign.source(expecting: digest) } }
         try claim()
-        try await store.makeRoom(forCopy: source.length)
+        try await Collector(store).makeRoom(forCopy: source.length)
         try await rewrite(
             with: source.representation, because: .adopted(source.length, from: foreign), replacing: 0,
             bytes: source.length, holding: source.ranges, agreedSamples: source.isWhole ? nil : 0, mayGrow: false

@@ -101,7 +101,7 @@ extension Transfer {
         let store = try store
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }
-        try store.removeBlobs(blobs)
+        try store.folder.remove(blobs)
     }
 
     /// Protects the entry for a task that intends to continue it, even after this transfer has ended.

@@ -70,7 +70,7 @@ extension Transfer {
         try memory?.requireRoom(for: length)
         guard let disk else { return }
         try caller.destination?.requireSpace(for: length, beside: disk.folder)
-        try await disk.admit(writer, key: key, length: length, replacing: replaced)
+        try await Collector(disk).admit(writer, key: key, length: length, replacing: replaced)
         // It may have been closed in the meantime.
         if !state.isOpen { disk.room.end(writer) }
         try requireOpen()

@@ -53,7 +53,7 @@ extension Transfer {
         try? await writer.finish()
         let blobs = Array(entry.chunks.blobNames)
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
-        try disk?.removeBlobs(blobs)
+        try disk?.folder.remove(blobs)
         blob?.discardBytes()
         begin(with: nil)
     }
@@ -112,7 +112,7 @@ extension Transfer {
             try await reduce(.damaged, reason, lost: end - length) { $0.removing(length..<end) }
         } catch let error where (error as? StoreError)?.code != .superseded {
             // The row still claims wrong bytes; without the blob they are not trusted.
-            try? disk?.removeBlobs(Array(entry.chunks.blobNames))
+            try? disk?.folder.remove(Array(entry.chunks.blobNames))
             throw error
         }
         begin(with: blob, givesUp: end > length)
@@ -229,16 +229,9 @@ extension Transfer {
             begin(with: creation.file)
             onClaim?(self)
             // No row names it any more, so the collector finds what cannot be removed now.
-            try? store.removeBlobs(begun.abandoned)
+            try? store.folder.remove(begun.abandoned)
         } catch {
             throw StoreError(wrapping: error)
         }
-    }
-}
-
-extension DownloadStore {
-    /// Removes blobs that no row names.
-    package func removeBlobs(_ names: [BlobName]) throws {
-        try StoreError.wrapping { for name in names { try folder.remove(name) } }
     }
 }

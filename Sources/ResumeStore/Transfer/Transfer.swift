@@ -38,7 +38,7 @@ public actor Transfer {
     }
 
     init(
-        _ stored: DownloadStore.Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
+        _ stored: Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
         holding hold: State.Hold = .row(), access: HeldPartial.Access = .granted
     ) {
         self.caller = caller
