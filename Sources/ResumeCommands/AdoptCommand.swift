@@ -61,7 +61,7 @@ struct AdoptCommand: ContextCommand {
             let table = try await downloader.store.jobTable()
             try await table.record(request, as: 0)
             let place = try Destination(request.destination).path
-            try await downloader.store.permitReplacing([(place, request.url.redacted)])
+            try await DeliveryRecords(of: downloader.store).permitReplacing([(place, request.url.redacted)])
             guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
             let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
             context.print(

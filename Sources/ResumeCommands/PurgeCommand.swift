@@ -38,10 +38,10 @@ struct PurgeCommand: ContextCommand {
             guard entries.isEmpty else {
                 named = try await selected(in: store, context)
                 let chosen = named.entries.filter(isChosen)
-                return try await store.purge(chosen, keepingPinned: !includePinned, dryRun: dryRun)
+                return try await Collector(store).purge(chosen, keepingPinned: !includePinned, dryRun: dryRun)
             }
             let last = all && !yes && !dryRun ? try await confirm(in: store, context) : .max
-            return try await store.purge(
+            return try await Collector(store).purge(
                 keepingPinned: !includePinned, dryRun: dryRun,
                 // One object cannot be printed in parts.
                 onBatch: json ? nil : { batch in Rendering.show(batch, dryRun: dryRun, context) }
@@ -73,7 +73,7 @@ struct PurgeCommand: ContextCommand {
                 let entry = try await store.entry(matching: name, context)
                 // A URL stands for all variants of its download.
                 let isOne = entry.key == name && entry.key != entry.name
-                let all = isOne ? [entry] : try await store.variants(ofKey: entry.name)
+                let all = isOne ? [entry] : try await EntryReader(store).variants(ofKey: entry.name)
                 found += all.filter { entry in !found.contains { $0.id == entry.id } }
             } catch let error as StoreError where error.code == .noEntry {
                 guard let (record, _) = try await store.delivered(named: name) else {
@@ -97,7 +97,7 @@ struct PurgeCommand: ContextCommand {
         var count = 0
         var bytes = Int64(0)
         var last = Int64(0)
-        for try await entry in store.entries(matching: EntryQuery(order: .creation)) {
+        for try await entry in EntrySequence(of: store, matching: EntryQuery(order: .creation)) {
             last = entry.id
             guard !entry.isInUse, includePinned || !entry.isPinned else { continue }
             count += 1

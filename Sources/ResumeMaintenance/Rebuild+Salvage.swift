@@ -80,10 +80,9 @@ extension Rebuild {
         let covered = blocks.within(entry.chunks)
         let right = Set(covered).subtracting(try file.damaged(among: covered))
         var saved = entry
-        for gap in right.map(\.range).gaps(upTo: entry.chunks.map(\.end).max() ?? 0) {
-            saved.chunks = saved.chunks.removing(gap)
-        }
-        if saved.chunks.contiguousEnd != entry.totalBytes { saved.state = .partial }
+        let gaps = right.map(\.range).gaps(upTo: entry.chunks.map(\.end).max() ?? 0)
+        saved.content?.chunks = gaps.reduce(entry.chunks) { $0.removing($1) }
+        if saved.chunks.contiguousEnd != entry.totalBytes { saved.content?.state = .partial }
         return saved.receivedBytes > 0 ? (saved, right.sorted { $0.offset < $1.offset }) : nil
     }
 

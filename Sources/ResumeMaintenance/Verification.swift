@@ -84,14 +84,14 @@ extension DownloadStore {
             try connection.rows("PRAGMA integrity_check(10)") { $0.text(0) }
         }
         for text in damage where text != "ok" { onFinding(Finding(kind: .database, detail: text, isRepaired: false)) }
-        let rows = try await unreadableRows(removing: repairing)
+        let rows = try await Collector(self).unreadableRows(removing: repairing)
         if rows > 0 {
             let detail = "\(rows) row\(rows == 1 ? "" : "s") that no download uses, or with impossible values"
             onFinding(Finding(kind: .rows, detail: detail, isRepaired: repairing))
         }
         // Repairs the sums first, since rows cannot be removed while sums overflow.
         let totals = repairing ? try await totalsFindings(repairing: true) : []
-        for try await entry in entries(matching: EntryQuery(order: .creation)) {
+        for try await entry in EntrySequence(of: self, matching: EntryQuery(order: .creation)) {
             page.append(entry)
             if page.count == 64 || page.sum(\.receivedBytes) > 256 << 20 { try await checkPage() }
         }
@@ -112,10 +112,10 @@ extension DownloadStore {
         func lookAgain() async throws {
             if seen.isEmpty { return }
             try await Task.sleep(for: .milliseconds(100))
-            try await orphans(among: seen, removing: false)?.forEach(found)
+            try await Collector(self).orphans(among: seen, removing: false)?.forEach(found)
             seen = []
         }
-        try await orphanedBlobs(everywhere: true, removing: removing) { orphans in
+        try await Collector(self).orphanedBlobs(everywhere: true, removing: removing) { orphans in
             guard !removing else { return orphans.forEach(found) }
             seen += orphans.map(\.name)
             if seen.count >= 4096 { try await lookAgain() }
@@ -169,12 +169,14 @@ extension DownloadStore {
                 bytes: current.receivedBytes - intact.heldBytes)
             return blobs
         }
-        try removeBlobs(blobs ?? [])
+        try folder.remove(blobs ?? [])
         return blobs != nil
     }
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
-        guard let (stored, actual, entries) = try await wrongTotals(repairing: repairing) else { return [] }
+        guard let (stored, actual, entries) = try await Collector(self).wrongTotals(repairing: repairing) else {
+            return []
+        }
         let detail =
             entries > 0
             ? "the sizes of \(entries) entries differ from those of their parts"

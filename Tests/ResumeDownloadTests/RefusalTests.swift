@@ -84,12 +84,12 @@ struct RefusalTests {
             #expect(await origin.failure()?.status == status)
             let entry = try #require(try await origin.store.entries().first)
             #expect(entry.receivedBytes == 60_000)
-            #expect(entry.goneAt != nil)
+            #expect(entry.objections.goneAt != nil)
             // Within the period nothing is removed.
             #expect(try await origin.store.collect().removed.isEmpty)
             origin.server.setHandler { .file(.old, for: $0, cutAfter: 10_000) }
             _ = await origin.failure { $0.retryPolicy.retries = 0 }
-            #expect(try await origin.store.entries().first?.goneAt == nil)
+            #expect(try await origin.store.entries().first?.objections.goneAt == nil)
         }
     }
 

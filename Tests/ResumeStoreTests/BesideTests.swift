@@ -97,7 +97,7 @@ struct BesideTests {
             let last = try #require(try await store.events(for: TransferTests.url).last)
             #expect(last.reason.code.rawValue == "file-shrunk")
             let entry = try #require(try await store.entries().first)
-            #expect(entry.sightings?.days == 1)
+            #expect(entry.objections.sightings?.days == 1)
             #expect(try await Self.held(store) == [200_000])
             // What is long enough may be a new version.
             _ = await transfer.nextRequest()

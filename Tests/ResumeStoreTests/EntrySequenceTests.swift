@@ -28,14 +28,14 @@ struct EntrySequenceTests {
 
     private static func ids(_ query: EntryQuery, of store: DownloadStore) async throws -> [Int64] {
         var ids: [Int64] = []
-        for try await entry in store.entries(matching: query) { ids.append(entry.id) }
+        for try await entry in EntrySequence(of: store, matching: query) { ids.append(entry.id) }
         return ids
     }
 
     private static func isSorted(_ left: Entry, _ right: Entry, by order: EntryQuery.Order) -> Bool {
         let size: (Entry) -> Int64 = { $0.totalBytes ?? -1 }
         return switch order {
-        case .use: (left.usedAt, left.id) < (right.usedAt, right.id)
+        case .use: (left.times.used, left.id) < (right.times.used, right.id)
         case .size: (size(left), left.id) < (size(right), right.id)
         case .received: (left.receivedBytes, left.id) < (right.receivedBytes, right.id)
         case .url: (left.url, left.id) < (right.url, right.id)
@@ -62,7 +62,7 @@ struct EntrySequenceTests {
             let all = try await store.entries()
             for order in [EntryQuery.Order.use, .size, .url] {
                 let query = EntryQuery(order: order, state: .complete, usedBefore: 30)
-                let chosen = all.filter { $0.state == .complete && $0.usedAt < 30 }
+                let chosen = all.filter { $0.state == .complete && $0.times.used < 30 }
                 #expect(chosen.count > 20)
                 let sorted = chosen.sorted { Self.isSorted($0, $1, by: order) }.map(\.id)
                 #expect(try await Self.ids(query, of: store) == sorted)
@@ -73,7 +73,7 @@ struct EntrySequenceTests {
     @Test("Between two entries no transaction is open, so the log can be emptied; removed entries are not found")
     func changes() async throws {
         try await Self.withStore { store, folder in
-            var iterator = store.entries(matching: EntryQuery(order: .creation)).makeAsyncIterator()
+            var iterator = EntrySequence(of: store, matching: EntryQuery(order: .creation)).makeAsyncIterator()
             #expect(try await iterator.next()?.id == 1)
             try folder.sql("DELETE FROM download WHERE id > 1000 AND id <= 1400")
             let connection = try Connection.open(path: folder["store/store.sqlite"])

@@ -32,7 +32,7 @@ struct NameSearchTests {
     private static func matches(
         _ path: String, _ prefix: String, _ column: NameSearch.Column = .key, pinned: Bool? = nil
     ) async throws -> [NameSearch.Match] {
-        try await DownloadStore.matches(of: NameSearch(.entries(pinned: pinned), column, prefix: prefix), at: path)
+        try await NameSearch(.entries(pinned: pinned), column, prefix: prefix).matches(at: path)
     }
 
     @Test("Of a few names, all that begin with the text are found, with their bytes")

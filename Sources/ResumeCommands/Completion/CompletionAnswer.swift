@@ -59,7 +59,7 @@ struct CompletionAnswer {
             return home + path.dropFirst(typed.count)
         }
         guard let path = try? context.storePath(store),
-            let found = try? await DownloadStore.matches(of: search, at: path)
+            let found = try? await search.matches(at: path)
         else { return [] }
         return found.filter { Printable.escaped($0.text) == $0.text }.map { match in
             let received = match.receivedBytes.map(ByteCount.text) ?? ""

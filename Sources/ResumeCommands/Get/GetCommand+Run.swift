@@ -100,7 +100,7 @@ extension GetCommand {
                     }
                 }
             ) { store in
-                try await store.makeRoomForRecords()
+                try await Collector(store).makeRoomForRecords()
                 let rates = RateControl(each: load.limitRate, total: load.totalRate, store: store.path)
                 let downloader = Downloader(store: store, transport: transport)
                 try await rates.watching { try await body(downloader, spare, rates) }

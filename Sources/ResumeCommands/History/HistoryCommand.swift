@@ -19,7 +19,7 @@ struct HistoryCommand: ContextCommand {
         let start = max(since?.milliseconds(now: now) ?? 0, now - Self.shown)
         var count = 0
         _ = try await context.withExistingStore(storeOptions) { store in
-            try await store.forEachDelivered(since: start) { record in
+            try await DeliveryRecords(of: store).forEach(since: start) { record in
                 guard let file = record.file, match.map({ $0.matches(record.path) || $0.matches(record.url) }) ?? true
                 else { return }
                 context.print(json ? Rendering.json(record, file).json : Rendering.line(record, file))

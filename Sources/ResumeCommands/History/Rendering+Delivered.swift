@@ -50,7 +50,7 @@ extension DeliveredFile {
 extension DownloadStore {
     /// Returns the record of a delivered file that a user names by its path; nil if there is none.
     func delivered(named name: String) async throws -> (record: DeliveryRecord, file: DeliveredFile)? {
-        guard let path = try? Destination(name).path, let record = try await deliveredFile(at: path),
+        guard let path = try? Destination(name).path, let record = try await DeliveryRecords(of: self).record(at: path),
             let file = record.file
         else { return nil }
         return (record, file)

@@ -82,7 +82,7 @@ struct EntryTable {
             let percent = entry.totalBytes.map { Rendering.percent(entry.receivedBytes, of: $0) } ?? "?"
             let place = entry.destination.map { Printable.escaped(StandardOutput.shown($0)) }
             texts = [
-                .state: entry.state.rawValue, .percent: percent, .used: Rendering.age(entry.usedAt),
+                .state: entry.state.rawValue, .percent: percent, .used: Rendering.age(entry.times.used),
                 .received: entry.totalBytes == nil ? received : "\(received) (\(percent))",
                 .destination: Terminal.shortened(place ?? "-", to: 30),
             ]

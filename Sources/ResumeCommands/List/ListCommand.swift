@@ -38,7 +38,7 @@ struct ListCommand: ContextCommand {
         let now = WallClock.milliseconds
         var table = EntryTable(width: context.outputWidth) { context.print($0) }
         var count = 0
-        for try await entry in store.entries(matching: query) where conditions.select(entry, now: now) {
+        for try await entry in EntrySequence(of: store, matching: query) where conditions.select(entry, now: now) {
             if json {
                 context.print(Rendering.json(entry))
             } else if let format {

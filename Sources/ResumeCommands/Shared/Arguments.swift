@@ -17,7 +17,7 @@ struct EntryConditions: ParsableArguments {
     func select(_ entry: Entry, now: Int64) -> Bool {
         let isMatch = match.map { $0.matches(entry.key) || $0.matches(entry.url) } ?? true
         // A time span is not negative, so this cannot overflow, whatever the row contains.
-        return isMatch && olderThan.map { entry.usedAt < now - $0.milliseconds } ?? true
+        return isMatch && olderThan.map { entry.times.used < now - $0.milliseconds } ?? true
     }
 }
 

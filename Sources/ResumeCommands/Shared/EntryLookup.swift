@@ -10,23 +10,23 @@ extension DownloadStore {
         if let url = try? TypedURL.parse(text) {
             if let entry = try await entry(for: url.redacted) { return entry }
             // Entries with a custom key can also be named by their URL.
-            if let entry = try await entries(where: .url, is: url.redacted).first { return entry }
+            if let entry = try await EntryReader(self).entries(where: .url, is: url.redacted).first { return entry }
         }
         var missing = StoreError(
             .noEntry, "there is no entry \(context.shown(text))",
             advice: "Run \(Hint.run("list")) to show all entries.")
         guard !text.isEmpty else { throw missing }
         if let path = try? Destination(text).path {
-            let delivered = try await entries(where: .destination, is: path)
+            let delivered = try await EntryReader(self).entries(where: .destination, is: path)
             if !delivered.isEmpty { return try Self.only(of: delivered, delivered.count, text, context) }
         }
         guard Self.isPart(text) else {
             missing.message += ", and a part of a name must have three letters"
             throw missing
         }
-        var parts = try await entries(containing: text, limit: Self.mostShown)
+        var parts = try await EntryReader(self).entries(containing: text, limit: Self.mostShown)
         if parts.count == 0, let encoded = Self.encoded(text) {
-            parts = try await entries(containing: encoded, limit: Self.mostShown)
+            parts = try await EntryReader(self).entries(containing: encoded, limit: Self.mostShown)
         }
         guard parts.count > 0 else { throw missing }
         return try Self.only(of: parts.first, parts.count, text, context)

@@ -30,11 +30,11 @@ enum Rendering {
         }
         let known = entry.representation
         return [
-            "chunks": chunks, "createdAt": time(entry.createdAt),
+            "chunks": chunks, "createdAt": time(entry.times.created),
             "destination": entry.destination.map(StandardOutput.shown), "durableBytes": entry.durableBytes,
-            "etag": known?.entityTag?.rawValue, "inUse": entry.isInUse, "goneAt": entry.goneAt.map(time),
+            "etag": known?.entityTag?.rawValue, "inUse": entry.isInUse, "goneAt": entry.objections.goneAt.map(time),
             "contentCoding": known?.contentCoding, "key": entry.key, "ranges": entry.selection?.description,
-            "lastModified": known?.lastModified, "lastUsedAt": time(entry.usedAt), "pinned": entry.isPinned,
+            "lastModified": known?.lastModified, "lastUsedAt": time(entry.times.used), "pinned": entry.isPinned,
             "suggestedFilename": known?.suggestedFilename, "receivedBytes": entry.receivedBytes,
             "resumable": entry.isResumable, "state": entry.state.rawValue, "totalBytes": entry.totalBytes,
             "url": entry.url, "variant": entry.variant, "vary": known?.vary,
@@ -101,7 +101,8 @@ enum Rendering {
             ("destination", entry.destination.map(StandardOutput.shown)),
             ("server filename", known?.suggestedFilename),
             ("pinned", entry.isPinned ? "yes" : "no"), ("in use", entry.isInUse ? "yes" : "no"),
-            ("created", time(entry.createdAt)), ("last used", "\(time(entry.usedAt)) (\(age(entry.usedAt)) ago)"),
+            ("created", time(entry.times.created)),
+            ("last used", "\(time(entry.times.used)) (\(age(entry.times.used)) ago)"),
         ]
         if let selection = entry.selection { facts.insert(("ranges", selection.description), at: 2) }
         if let vary = known?.vary {
@@ -109,7 +110,7 @@ enum Rendering {
         } else if entry.variant > 1 {
             facts.append(("variant", "\(entry.variant) (for another request)"))
         }
-        if let goneAt = entry.goneAt {
+        if let goneAt = entry.objections.goneAt {
             facts.append(("gone", "the server has reported since \(time(goneAt)) that the file does not exist"))
         }
         facts += entry.chunks.filter { $0.length > 0 }.map { chunk in

@@ -49,7 +49,7 @@ extension VerifyCommand {
             file.stamp = read.stamp
             file.digest = digest
             file.checkedAt = WallClock.milliseconds
-            try await store.renew(file, at: path, from: record.url)
+            try await DeliveryRecords(of: store).renew(file, at: path, from: record.url)
         }
         return true
     }

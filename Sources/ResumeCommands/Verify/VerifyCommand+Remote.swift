@@ -31,7 +31,7 @@ extension VerifyCommand {
             for entry in found {
                 var request = get.terms(try DownloadURL(entry.url))
                 netrc?.authorize(&request)
-                request.key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
+                request.key = DownloadName.callersKey(entry.name, entry.selection) ?? entry.name
                 request.selection = entry.selection
                 let verdict = try await downloader.compare(request, variant: entry.variant)
                 if case .agree = verdict {} else { problems += 1 }

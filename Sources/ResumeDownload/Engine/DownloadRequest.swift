@@ -150,7 +150,7 @@ public struct DownloadRequest: Sendable {
     /// The reason for cancelling the task; nil if the task belongs to the caller.
     package var interruption: Interruption?
     /// The key in the store: ``key`` or the URL without user info and signature, and the selection.
-    package var storeKey: String { DownloadStore.key(of: url, named: key, selection: selection) }
+    package var storeKey: String { DownloadName.of(url, named: key, selection: selection) }
 
     /// Checks that the destination, or the folder for a file named by the server, can be written.
     ///

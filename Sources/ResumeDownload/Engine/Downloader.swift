@@ -216,7 +216,7 @@ public struct Downloader: Sendable {
     ) async throws -> Transfer {
         let caller = Caller(
             url: request.url, headerFields: request.identityFields, policy: policy, destination: destination)
-        return try await store.open(
+        return try await TransferOpener(store).open(
             caller, key: request.key, selection: request.selection, variant: variant, holding: key, waits: waits,
             on: queue)
     }

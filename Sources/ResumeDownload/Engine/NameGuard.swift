@@ -8,6 +8,7 @@ import Synchronization
 final class NameGuard: Sendable {
     private let request: DownloadRequest
     private let store: DownloadStore?
+    private var records: DeliveryRecords? { store.map { DeliveryRecords(of: $0) } }
     /// The destination as it may be written, and the file there if it is compared with what the server sends.
     private let state = Mutex<(admitted: Destination?, comparison: FileComparison?)>((nil, nil))
 
@@ -69,7 +70,7 @@ final class NameGuard: Sendable {
         var isDelivered = true
         // A job knows the status at the delivery; the record of the path is the newest.
         let isKnown = record != nil && (request.digest == nil || record?.digest != nil && record?.stamp == found.stamp)
-        if !isKnown, isGuarding, let now = found.stamp, let known = try await store?.deliveredFile(at: place.path),
+        if !isKnown, isGuarding, let now = found.stamp, let known = try await records?.record(at: place.path),
             let own = known.own(now, at: place, for: request.url.redacted)
         {
             record = own
@@ -87,7 +88,7 @@ final class NameGuard: Sendable {
             file.digest = named
             file.checkedAt = WallClock.milliseconds
             file.path = nil
-            try await store?.renew(file, at: place.path, from: request.url.redacted)
+            try await records?.renew(file, at: place.path, from: request.url.redacted)
             digest = .right(checkedAt: 0)
             isDelivered = false
         }
@@ -95,7 +96,7 @@ final class NameGuard: Sendable {
         if !isDelivered, digest != .wrong, let left = try? await store?.entry(for: request),
             left.destination == place.path, left.held.hasAllBytes
         {
-            _ = try? await store?.purge(request, because: .deliveredBefore)
+            _ = try? await store.map { Collector($0) }?.purge(request, because: .deliveredBefore)
         }
         return (record, digest)
     }

@@ -96,7 +96,7 @@ struct SmallDownload {
 
     private func caller(after response: FetchResponse<any ResponseBody>) -> Caller {
         Caller(url: request.url, headerFields: request.identityFields, policy: request.policy)
-            .answered(from: response.url, response.trust, store.identityKey)
+            .responded(from: response.url, response.trust, store.identityKey)
     }
 
     /// Throws if the server says that the delivered file has not changed.
@@ -169,8 +169,9 @@ extension Downloader {
         _ sender: RequestSender, to destination: Destination, _ names: NameGuard,
         _ onEvent: @escaping DownloadEvent.Listener
     ) throws -> SmallDownload? {
-        guard sender.request.mayBeSmall, names.comparison == nil, store.takesSmallFiles(to: destination),
-            let key = try store.freeKey(sender.request.storeKey)
+        guard sender.request.mayBeSmall, names.comparison == nil,
+            SmallFile.mayBeDelivered(to: destination, from: store),
+            let key = try FreeKey(sender.request.storeKey, in: store)
         else { return nil }
         return SmallDownload(
             sender: sender, destination: destination, key: key, store: store, lane: lane, onEvent: onEvent)

@@ -194,9 +194,10 @@ extension DownloadQueue {
         state.items[key]?.sign = nil
         // Data that another process uses, or that was fetched with a different request, is kept.
         if let request = state.items[key]?.request {
-            _ = try? await downloader.store.purge(name: key, of: request.identity, because: .cancelledRemoved)
+            _ = try? await Collector(downloader.store).purge(
+                name: key, of: request.identity, because: .cancelledRemoved)
         } else {
-            _ = try? await downloader.store.purge(key, because: .cancelledRemoved)
+            _ = try? await Collector(downloader.store).purge(key, because: .cancelledRemoved)
         }
         state.items[key]?.listeners.reset()
         for continuation in state.items[key]?.drops ?? [] { continuation.resume() }

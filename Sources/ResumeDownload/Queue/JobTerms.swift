@@ -127,7 +127,7 @@ package struct JobTerms: Codable {
             guard let parsed = RangeSelection(selection) else { return nil }
             request.selection = parsed
         }
-        request.key = DownloadStore.callersKey(job.key, request.selection)
+        request.key = DownloadName.callersKey(job.key, request.selection)
         guard request.key != nil else { return nil }
         if let condition {
             guard let known = ResumePolicy.Condition(rawValue: condition) else { return nil }

@@ -146,7 +146,8 @@ public final class DownloadTask: Sendable {
     /// - Throws: `StoreError` if the data cannot be removed.
     public func cancelDiscarding() async throws {
         guard let request = await cancelled(because: .cancelledRemoving) else { return }
-        try await downloader.store.purge(name: request.storeKey, of: request.identity, because: .cancelledRemoved)
+        try await Collector(downloader.store).purge(
+            name: request.storeKey, of: request.identity, because: .cancelledRemoved)
     }
 
     /// Cancels the download.

@@ -33,7 +33,7 @@ extension Downloader {
     /// - Returns: nil if nothing was received or it cannot be resumed.
     /// - Throws: `StoreError`
     public func resumeData(for request: DownloadRequest) async throws -> ResumeData? {
-        try await store.entry(named: request.storeKey, for: request.identity)
+        try await EntryReader(store).entry(named: request.storeKey, for: request.identity)
             .flatMap { ResumeData(of: $0, policy: request.policy) }
     }
 
@@ -41,7 +41,7 @@ extension Downloader {
     ///
     /// Also works in a cancelled task, where it is typically called.
     package func plan(for request: DownloadRequest) async throws -> Plan? {
-        guard let entry = try await store.entry(named: request.storeKey, for: request.identity),
+        guard let entry = try await EntryReader(store).entry(named: request.storeKey, for: request.identity),
             entry.receivedBytes > 0
         else { return nil }
         return Plan(for: entry.held, policy: request.policy)

@@ -39,7 +39,7 @@ package struct ForeignPartial: Sendable, Hashable {
     let size: Int64
 
     /// The number of bytes that may be adopted.
-    var heldBytes: Int64 { ranges.reduce(0) { $0 + Int64($1.count) } }
+    var heldBytes: Int64 { ranges.sum { Int64($0.count) } }
 
     /// The bytes before the end of each range that are dropped: other programs write without syncing.
     static let untrustedTail: Int64 = 65_536
@@ -142,5 +142,52 @@ extension ForeignPartial.ControlFile.Format {
         throw StoreError(
             .misuse, "the control file \(Printable.escaped(path + suffix)) cannot be read",
             advice: "Remove it to adopt the beginning of the file, if the program has written it from its beginning.")
+    }
+}
+
+/// What is copied of a file.
+extension ForeignPartial {
+    /// The bytes of a file that are copied into a store.
+    struct Source: Sendable {
+        let file: OpenFile
+        let ranges: [Range<Int64>]
+        /// Whether they are the whole file, which has the caller's digest.
+        let isWhole: Bool
+        let length: Int64
+        let representation: Representation
+    }
+
+    /// Opens the file again, and decides what is copied of it; blocks.
+    ///
+    /// - Parameter digest: The digest that the whole file must have; nil if the caller knows none.
+    /// - Returns: The bytes.
+    /// - Throws: ``StoreError``: `misuse` if the file was replaced or is shorter than when it was examined, `noEntry` if
+    ///   nothing of it can be adopted, `io`; ``SystemError``.
+    func source(expecting digest: HTTPDigest?) throws -> Source {
+        let file = try OpenFile(path, flags: O_RDONLY)
+        let status = try file.status()
+        guard status.kind == .regular, status.identity == identity, status.size >= size else {
+            throw StoreError(
+                .misuse, "\(Printable.escaped(path)) was changed in the meantime",
+                advice: "End the program that downloads it, and try again.")
+        }
+        let found = try digest.flatMap { try HeldBytes(blob: file).digest($0.algorithm, of: 0..<size) }
+        let isWhole = digest != nil && found == digest
+        guard isWhole || !ranges.isEmpty else {
+            throw StoreError(
+                .noEntry, "\(Printable.escaped(path)) has no bytes that can be adopted",
+                advice: "Its last 64 KiB are never adopted, since the other program may not have synced them.")
+        }
+        var representation = Representation(completeLength: isWhole ? size : totalBytes)
+        representation.reprDigest = (digest ?? self.digest)?.fieldValue
+        return Source(
+            file: file, ranges: isWhole ? [0..<size] : ranges, isWhole: isWhole, length: isWhole ? size : heldBytes,
+            representation: representation)
+    }
+}
+
+extension Reason {
+    static func adopted(_ count: Int64, from foreign: ForeignPartial) -> Reason {
+        Reason("adopted", with: count, foreign.program.rawValue, Printable.escaped(foreign.path))
     }
 }

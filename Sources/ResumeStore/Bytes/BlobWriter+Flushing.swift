@@ -107,7 +107,7 @@ extension BlobWriter {
                 }
             } catch {
                 // The row still claims the bytes; without the blob they are not trusted.
-                try? store?.removeBlobs([subject.name])
+                try? store?.folder.remove([subject.name])
             }
             throw failure
         }

@@ -159,7 +159,7 @@ final class BlobWriter: Sendable {
 }
 
 /// The bytes that may be written before room is made for more.
-extension BlobWriter: DownloadStore.Room.Receiver {
+extension BlobWriter: StoreRoom.Receiver {
     var held: Int64 { withLedger(\.parts.heldBytes) }
 
     /// Whether more bytes may be written before room is made for them.

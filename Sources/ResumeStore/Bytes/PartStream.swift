@@ -88,7 +88,7 @@ package final class PartStream: Sendable {
     package func catchUp() async throws {
         if awaitsCommit() { try await Blocking.run { try self.recordIfDue() } }
         if try !writer.keepsUp() { try await writer.finish() }
-        if !writer.hasRoom { try await writer.store?.makeRoom(for: writer) }
+        if !writer.hasRoom, let store = writer.store { try await Collector(store).makeRoom(for: writer) }
         try await storage?.waitForRoom()
     }
 

@@ -6,7 +6,7 @@ import ResumeSQLite
 package typealias OrphanedBlob = (name: BlobName, bytes: Int64)
 
 /// Files without rows.
-extension DownloadStore {
+extension Collector {
     /// The number of names after which a collection looks into no further folder.
     private static let looked = 2048
 
@@ -24,10 +24,10 @@ extension DownloadStore {
     package func orphanedBlobs(
         everywhere: Bool, removing: Bool, _ found: ([OrphanedBlob]) async throws -> Void
     ) async throws {
-        let start = try await read { connection in try connection.sweptPosition(.folders) }
+        let start = try await store.read { connection in try connection.sweptPosition(.folders) }
         var seen = 0
         var next = start
-        let folders = try StoreError.wrapping { try StoreFolder.blobFolders(in: folder.blobs) }
+        let folders = try StoreError.wrapping { try StoreFolder.blobFolders(in: store.folder.blobs) }
         let first = folders.firstIndex { BlobFolders.number($0) >= start } ?? 0
         for part in folders[first...] + folders[..<first] {
             guard everywhere || seen < Self.looked else {
@@ -35,7 +35,7 @@ extension DownloadStore {
                 break
             }
             let listing = try StoreError.wrapping {
-                try StoreFolder.blobFolder(part, in: folder.blobs).map { try Folder.Listing(of: $0) }
+                try StoreFolder.blobFolder(part, in: store.folder.blobs).map { try Folder.Listing(of: $0) }
             }
             while let names = listing?.next(Removal.batch), !names.isEmpty {
                 seen += names.count
@@ -46,7 +46,7 @@ extension DownloadStore {
             }
         }
         guard removing, next != start else { return }
-        try await write { [next] connection in try connection.setSweptPosition(.folders, to: next) }
+        try await store.write { [next] connection in try connection.setSweptPosition(.folders, to: next) }
     }
 
     /// Returns those blobs that no row refers to, and optionally removes them.
@@ -54,18 +54,19 @@ extension DownloadStore {
     /// - Returns: nil if another process held the lock.
     package func orphans(among names: [BlobName], removing: Bool) async throws -> [OrphanedBlob]? {
         if names.isEmpty { return [] }
-        let folder = folder
-        let lock = try StoreError.wrapping { try StoreLock(creationsIn: folder) }
+        let lock = try StoreError.wrapping { try StoreLock(creationsIn: store.folder) }
         // Tried repeatedly without blocking the database's queue, which the holder of the lock may need.
         for _ in 0..<200 {
-            let orphans = try await database.withConnection { connection in
+            let orphans = try await store.database.withConnection { connection in
                 try StoreError.wrapping {
                     try lock.exclusive {
                         var orphans: [OrphanedBlob] = []
                         for name in names where try !connection.isBlobKnown(name) {
                             // The store creates no folders with such names; one belongs to another program.
-                            guard let status = try folder.status(of: name), status.kind != .folder else { continue }
-                            let bytes = removing ? try folder.remove(name) : status.bytesOnDisk
+                            guard let status = try store.folder.status(of: name), status.kind != .folder else {
+                                continue
+                            }
+                            let bytes = removing ? try store.folder.remove(name) : status.bytesOnDisk
                             orphans.append((name, bytes))
                         }
                         return orphans

@@ -1,31 +1,14 @@
 import ResumeFiles
-public import ResumeHTTP
+package import ResumeHTTP
 import ResumeSQLite
 
-extension DownloadStore {
-    /// Removes entries that the caller chooses.
-    ///
-    /// Each batch is chosen, removed and reported before the next one is read, so that memory does not grow with the
-    /// number of entries.
-    ///
-    /// - Parameters:
-    ///   - dryRun: Whether to report what would be removed without removing it.
-    ///   - onBatch: Receives the entries of each batch; the returned report then contains the sums only.
-    ///   - isChosen: Whether to remove an entry.
-    /// - Returns: The removed entries, and those that are in use and were kept.
-    /// - Throws: ``StoreError``.
-    public func purge(
-        dryRun: Bool = false, onBatch: ((RemovalReport) -> Void)? = nil, where isChosen: (Entry) -> Bool
-    ) async throws -> RemovalReport {
-        try await purge(keepingPinned: false, dryRun: dryRun, onBatch: onBatch, where: isChosen)
-    }
-
+extension Collector {
     /// Removes chosen entries, except pinned ones if they are to be kept, which are then reported.
     package func purge(
         keepingPinned: Bool, dryRun: Bool, onBatch: ((RemovalReport) -> Void)?, where isChosen: (Entry) -> Bool
     ) async throws -> RemovalReport {
-        var removal = try Removal(from: self, isDryRun: dryRun, onBatch: onBatch)
-        var pages = entries(matching: EntryQuery(order: .creation)).makeAsyncIterator()
+        var removal = try Removal(from: store, isDryRun: dryRun, onBatch: onBatch)
+        var pages = EntrySequence(of: store, matching: EntryQuery(order: .creation)).makeAsyncIterator()
         while let page = try await pages.nextPage() {
             try await removal.purge(page.filter(isChosen), keepingPinned: keepingPinned)
         }
@@ -38,27 +21,17 @@ extension DownloadStore {
     package func purge(
         _ chosen: [Entry], because reason: Reason = .purged, keepingPinned: Bool = false, dryRun: Bool = false
     ) async throws -> RemovalReport {
-        var removal = try Removal(from: self, isDryRun: dryRun)
+        var removal = try Removal(from: store, isDryRun: dryRun)
         try await removal.purge(chosen, because: reason, keepingPinned: keepingPinned)
         try await removal.freeSpace()
         return removal.report
-    }
-
-    /// Removes one entry.
-    ///
-    /// - Parameter download: The entry's ``Entry/key``, which includes the ranges of a selection.
-    /// - Returns: The removed entry, or that it is in use; empty if there is no such entry.
-    /// - Throws: ``StoreError``.
-    @discardableResult
-    public func purge(_ download: some DownloadKeyConvertible) async throws -> RemovalReport {
-        try await purge(download, because: .purged)
     }
 
     /// Removes one entry, with a reason for the events.
     package func purge(
         _ download: some DownloadKeyConvertible, because reason: Reason
     ) async throws -> RemovalReport {
-        let entry = try await entry(for: download)
+        let entry = try await EntryReader(store).entry(key: download.downloadKey.rawValue)
         return try await purge(entry.map { [$0] } ?? [], because: reason)
     }
 
@@ -74,8 +47,10 @@ extension DownloadStore {
     package func purge(
         name: String, of identity: RequestIdentity, because reason: Reason
     ) async throws -> RemovalReport {
-        let entries = try await variants(ofKey: name)
-        let own = entries.filter { $0.requester.code == nil || $0.requester.isSame(as: identity, key: identityKey) }
+        let entries = try await EntryReader(store).variants(ofKey: name)
+        let own = entries.filter {
+            $0.requester.code == nil || $0.requester.isSame(as: identity, key: store.identityKey)
+        }
         return try await purge(own, because: reason)
     }
 }

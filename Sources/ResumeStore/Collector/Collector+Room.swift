@@ -3,7 +3,7 @@ import ResumeHTTP
 import ResumeSQLite
 
 /// Space for new downloads.
-extension DownloadStore {
+extension Collector {
     /// How long a download that waits for its turn waits before it looks again.
     private static let pause: Duration = .milliseconds(50)
     /// How often it looks while others are to come back: longer than these wait for others at their origin.
@@ -19,30 +19,30 @@ extension DownloadStore {
     ///   - length: The bytes of the whole download; nil if that is unknown.
     ///   - replaced: The bytes that the body replaces.
     /// - Throws: ``StoreError``: `noSpace`, `overLimit`; `CancellationError`.
-    func admit(_ writer: BlobWriter, key: String, length: Int64?, replacing replaced: Int64) async throws {
-        if room.isRunning(writer, length: length) { return }
+    func admit(_ writer: any StoreRoom.Receiver, key: String, length: Int64?, replacing replaced: Int64) async throws {
+        if store.room.isRunning(writer, length: length) { return }
         // A download that waits must not make others wait.
-        room.leave(writer)
+        store.room.leave(writer)
         let rest = length.map { max($0.addingSaturating(replaced - writer.held), 0) }
-        let isBinding = configuration.eviction.isBinding
-        let free = try freeSpace()
+        let isBinding = store.configuration.eviction.isBinding
+        let free = try store.freeSpace()
         var looks = 0
         while isBinding || rest ?? 0 > free {
-            if room.isFirst(writer) {
+            if store.room.isFirst(writer) {
                 // Read first: a download that ends later leaves room that this decision does not know of. One that has left
                 // its room comes back within half a minute, or waits for what this one has.
-                let isAlone = room.isAlone(writer) || looks > Self.mostLooks && room.running.isEmpty
+                let isAlone = store.room.isAlone(writer) || looks > Self.mostLooks && store.room.running.isEmpty
                 let space = try await space(writer, rest, replacing: replaced)
                 if try await canRemove(space.missing) { break }
                 if space.excess == 0 || isAlone { throw try await refusal(of: length, space, to: writer) }
             }
-            if looks == 0 { configuration.onWaitForSpace?(key) }
+            if looks == 0 { store.configuration.onWaitForSpace?(key) }
             looks += 1
             try await Task.sleep(for: Self.pause)
         }
-        room.begin(writer, length: length)
+        store.room.begin(writer, length: length)
         guard !isBinding, free > 2 * SpaceDecision.records else { return }
-        if configuration.eviction == .leastRecentlyUsed {
+        if store.configuration.eviction == .leastRecentlyUsed {
             let space = try await space(writer, rest, replacing: replaced, wanted: SpaceDecision.records)
             // A small download may have no row while its bytes arrive, so that no later decision would count them.
             let isSmall = rest ?? .max <= SpaceDecision.records
@@ -57,14 +57,14 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError``: `noSpace` if the disk is full even without what may be removed, `overLimit` if a
     ///   binding size limit is reached.
-    func makeRoom(for writer: BlobWriter) async throws {
-        let running = room.running
+    func makeRoom(for writer: any StoreRoom.Receiver) async throws {
+        let running = store.room.running
         let length = running.first { $0.receiver === writer }?.length
         let rest = length.map { max($0.addingSaturating(-writer.held), 0) }
         let held = running.sum { $0.receiver.held }
         var space = try await space(writer, rest, replacing: -held)
         // Recording takes a commit for each download, and only what is recorded counts for other processes.
-        if configuration.eviction.isBinding || space.deficit > 0 {
+        if store.configuration.eviction.isBinding || space.deficit > 0 {
             try await Blocking.run {
                 for download in running { try? download.receiver.recordAll() }
             }
@@ -90,7 +90,7 @@ extension DownloadStore {
 
     /// Makes room for the records of a download on a full disk, as far as something may be removed.
     package func makeRoomForRecords() async throws {
-        let missing = try SpaceDecision.records - freeSpace()
+        let missing = try SpaceDecision.records - store.freeSpace()
         if missing > 0 { try? await remove(missing) }
     }
 
@@ -104,18 +104,18 @@ extension DownloadStore {
     /// - Returns: The decision.
     /// - Throws: ``StoreError``
     private func space(
-        _ writer: BlobWriter?, _ rest: Int64?, replacing replaced: Int64 = 0, wanted: Int64? = nil
+        _ writer: (any StoreRoom.Receiver)?, _ rest: Int64?, replacing replaced: Int64 = 0, wanted: Int64? = nil
     ) async throws -> SpaceDecision {
-        let rule = configuration.eviction
-        let limit = configuration.maximumSize
-        let others = room.running.filter { $0.receiver !== writer }.sum(\.rest)
-        var left = try await limit.addingSaturating(replaced - totals().receivedBytes)
+        let rule = store.configuration.eviction
+        let limit = store.configuration.maximumSize
+        let others = store.room.running.filter { $0.receiver !== writer }.sum(\.rest)
+        var left = try await limit.addingSaturating(replaced - store.totals().receivedBytes)
         // A download that is larger than the limit is an exception to it, not a reason to remove everything else.
         let length = rest?.addingSaturating(writer?.held ?? 0) ?? 0
         if !rule.isBinding, length > limit { left = .max }
         let step = max(min(SpaceDecision.step, limit / 16), 256 << 10)
         return SpaceDecision(
-            rule, left: left, free: try freeSpace(), rest: rest, others: others, wanted: wanted ?? step)
+            rule, left: left, free: try store.freeSpace(), rest: rest, others: others, wanted: wanted ?? step)
     }
 
     /// Whether so many bytes may be removed, if any must be.
@@ -125,42 +125,37 @@ extension DownloadStore {
     }
 
     private func collect(removing bytes: Int64, dryRun: Bool) async throws -> Int64 {
-        let size = try await totals().receivedBytes.addingSaturating(-bytes)
+        let size = try await store.totals().receivedBytes.addingSaturating(-bytes)
         return try await collect(maximumSize: max(size, 0), dryRun: dryRun).freedBytes
     }
 
     /// Removes so many bytes, if possible.
     private func remove(_ bytes: Int64) async throws {
-        let before = try freeSpace()
+        let before = try store.freeSpace()
         let freed = try await collect(removing: bytes, dryRun: false)
         // XFS frees the blocks of a removed file a moment later.
         for _ in 0..<100 where freed > 0 {
-            if try freeSpace() > before { break }
+            if try store.freeSpace() > before { break }
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
-    private func refusal(of length: Int64?, _ space: SpaceDecision, to writer: BlobWriter?) async throws -> StoreError {
+    private func refusal(of length: Int64?, _ space: SpaceDecision, to writer: (any StoreRoom.Receiver)?) async throws
+        -> StoreError
+    {
         let download = length.map { "the download has \($0) bytes" } ?? "the download has more bytes than arrived"
-        let limit = configuration.maximumSize
+        let limit = store.configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
             return StoreError(
-                .noSpace, "\(download), but only \(space.free) bytes are free at \(path)", remedy: .otherDisk)
+                .noSpace, "\(download), but only \(space.free) bytes are free at \(store.path)", remedy: .otherDisk)
         }
         // If it would not fit alone, it never will.
         let isTooLong = length ?? 0 > limit
-        let others = try await totals().receivedBytes - (writer?.held ?? 0)
+        let others = try await store.totals().receivedBytes - (writer?.held ?? 0)
         let use = isTooLong || others <= 0 ? "" : ", and \(others) bytes of other downloads are in it"
         return StoreError(
             isTooLong ? .noSpace : .overLimit,
-            "\(download), but the store at \(path) may hold only \(limit) bytes\(use)", remedy: .limit)
+            "\(download), but the store at \(store.path) may hold only \(limit) bytes\(use)", remedy: .limit)
     }
 
-    /// Returns the number of bytes that can still be written to the store's file system.
-    ///
-    /// - Throws: ``StoreError``.
-    package func freeSpace() throws -> Int64 {
-        try StoreError.refuseForkedChild()
-        return try StoreError.wrapping { try folder.blobs.space() }
-    }
 }

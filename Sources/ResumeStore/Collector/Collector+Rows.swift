@@ -12,7 +12,7 @@ extension Removal {
     ///
     /// Entries without bytes were left by a process that ended before it recorded any; blobs are missing if another
     /// program removed them.
-    mutating func inspect(everywhere: Bool, _ terms: DownloadStore.EvictionTerms) async throws {
+    mutating func inspect(everywhere: Bool, _ terms: EvictionTerms) async throws {
         let start = everywhere ? 0 : try await store.read { connection in try connection.sweptPosition(.entries) }
         var seen = 0
         let query = EntryQuery(order: .creation, isUnpinned: true)
@@ -20,7 +20,7 @@ extension Removal {
         // From the beginning again at the end, but not more than once.
         var hasWrapped = start == 0
         while everywhere || seen < Self.inspected {
-            guard let batch = try await store.candidates(&cursor) else {
+            guard let batch = try await Collector(store).candidates(&cursor) else {
                 if hasWrapped { break }
                 hasWrapped = true
                 cursor = EntryQuery.Cursor(query)

@@ -2,42 +2,30 @@ import ResumeFiles
 import ResumeHTTP
 import ResumeSQLite
 
-extension DownloadStore {
-    /// Removes expired entries, then the least recently used ones until the store fits its size limit, then files
-    /// without a row and rows without a file.
-    ///
-    /// Downloads that `resumectl` has begun and not ended are removed after all others, but expire as well. Downloads
-    /// paused by a queue or a task do not expire, and are removed only if removing others is not sufficient. Pinned
-    /// entries and those in use are never removed, and others only as a whole. Each is chosen and deleted in one
-    /// transaction while it is locked, first its row and then its file.
-    ///
-    /// - Parameters:
-    ///   - maximumSize: The size limit in bytes; nil for the configured one.
-    ///   - maximumAge: The time after which unused entries expire; nil for the configured one.
-    ///   - dryRun: Whether to report what would be removed without removing it.
-    ///   - comparesAll: Whether to compare all files with all rows. Otherwise, a collection compares some thousand of
-    ///     each, and the next one continues there, so that its duration does not grow with the store.
-    ///   - onBatch: Receives what was removed after each transaction; the returned report and
-    ///     ``Configuration/onCollection`` then receive the sums only.
-    /// - Returns: The removed entries, and those that are in use and were kept.
-    /// - Throws: ``StoreError``.
-    public func collect(
+/// Removes what a store does not need, for a collection, a purge, or the room of a download.
+package struct Collector: Sendable {
+    let store: DownloadStore
+
+    package init(_ store: DownloadStore) { self.store = store }
+
+    /// Implements ``DownloadStore/collect(maximumSize:maximumAge:dryRun:comparesAll:onBatch:)``.
+    func collect(
         maximumSize: Int64? = nil, maximumAge: Duration? = nil, dryRun: Bool = false, comparesAll: Bool = false,
         onBatch: ((RemovalReport) -> Void)? = nil
     ) async throws -> RemovalReport {
         let terms = EvictionTerms(
-            now: WallClock.milliseconds, age: (maximumAge ?? configuration.maximumAge).wholeSeconds,
-            grace: configuration.gracePeriod.wholeSeconds, rule: configuration.eviction)
-        var removal = try Removal(from: self, isDryRun: dryRun, onBatch: onBatch)
+            now: WallClock.milliseconds, age: (maximumAge ?? store.configuration.maximumAge).wholeSeconds,
+            grace: store.configuration.gracePeriod.wholeSeconds, rule: store.configuration.eviction)
+        var removal = try Removal(from: store, isDryRun: dryRun, onBatch: onBatch)
         do {
-            try await removal.evict(to: maximumSize ?? configuration.maximumSize, terms, everywhere: comparesAll)
+            try await removal.evict(to: maximumSize ?? store.configuration.maximumSize, terms, everywhere: comparesAll)
             try await orphanedBlobs(everywhere: comparesAll, removing: !dryRun) { orphans in
                 removal.report.orphans += orphans.map { $0.name.path }
                 removal.report.orphanBytes += orphans.reduce(0) { $0 + $1.bytes }
                 removal.report.pass(to: onBatch)
             }
             if !dryRun {
-                folder.fillReserve()
+                store.folder.fillReserve()
                 try await compact()
             }
         } catch {
@@ -49,16 +37,18 @@ extension DownloadStore {
     }
 
     func tell(of report: RemovalReport, dryRun: Bool = false) async {
-        guard !dryRun, let tell = configuration.onCollection, let totals = try? await totals() else { return }
+        guard !dryRun, let tell = store.configuration.onCollection, let totals = try? await store.totals() else {
+            return
+        }
         tell(report, totals)
     }
 
     /// Returns the next batch of entries; nil at the end.
     func candidates(_ cursor: inout EntryQuery.Cursor) async throws -> [Connection.Candidate]? {
         if cursor.isAtEnd { return nil }
-        let (batch, next) = try await read { [cursor] connection in try connection.candidates(at: cursor) }
+        let (batch, next) = try await store.read { [cursor] connection in try connection.candidates(at: cursor) }
         cursor = next
-        let paused = try StoreError.wrapping { try folder.locksThere(.paused) }
+        let paused = try StoreError.wrapping { try store.folder.locksThere(.paused) }
         return batch.map { candidate in
             var candidate = candidate
             // A row with an ID that cannot be locked was manipulated.
@@ -69,75 +59,72 @@ extension DownloadStore {
 
     /// Returns free pages to the file system and removes deleted data from the log.
     func compact() async throws {
-        let lock = guardLock
-        let checkpointer = checkpointer
         do {
             var free = Int64.max
             while true {
                 // In parts, so that writers need not wait for all of them.
-                let rest = try await database.withConnection { connection in
-                    try lock.shared { try connection.execute("PRAGMA incremental_vacuum(2048)") }
-                    try checkpointer.relieve(connection)
+                let rest = try await store.database.withConnection { connection in
+                    try store.guardLock.shared { try connection.execute("PRAGMA incremental_vacuum(2048)") }
+                    try store.checkpointer.relieve(connection)
                     return try connection.count("PRAGMA freelist_count")
                 }
                 guard rest > 0, rest < free else { break }
                 free = rest
             }
-            try await database.withConnection { connection in try checkpointer.truncate(connection) }
+            try await store.database.withConnection { connection in try store.checkpointer.truncate(connection) }
         } catch {
             // Not an error: the pages remain unused, and the next collection tries again.
             let failure = StoreError(wrapping: error)
             guard failure.code == .noSpace || failure.code == .busy else { throw failure }
         }
     }
+}
 
-    /// The rules for removing entries regardless of the size limit.
-    struct EvictionTerms: Sendable {
-        /// The current time, in milliseconds since 1970.
-        var now: Int64
-        /// The time in seconds after which an unused entry expires.
-        var age: Int64
-        /// The time in seconds for which an entry is kept after its server reported that the resource does not exist.
-        var grace: Int64
-        /// What may be removed.
-        var rule: EvictionRule
+/// The rules for removing entries regardless of the size limit.
+struct EvictionTerms: Sendable {
+    /// The current time, in milliseconds since 1970.
+    var now: Int64
+    /// The time in seconds after which an unused entry expires.
+    var age: Int64
+    /// The time in seconds for which an entry is kept after its server reported that the resource does not exist.
+    var grace: Int64
+    /// What may be removed.
+    var rule: EvictionRule
 
-        /// Whether an entry may be removed, unless it is pinned or in use.
-        func permits(_ candidate: Connection.Candidate) -> Bool {
-            rule.removes(candidate.group, unusedFor: now - candidate.entry.usedAt)
-        }
+    /// Whether an entry may be removed, unless it is pinned or in use.
+    func permits(_ candidate: Connection.Candidate) -> Bool {
+        rule.removes(candidate.group, unusedFor: now - candidate.entry.times.used)
+    }
 
-        /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
-        func reason(for candidate: Connection.Candidate) -> Reason? {
-            if candidate.isPaused || !permits(candidate) { return nil }
-            // An entry from the future (the clock was set back) has not expired.
-            if let limit = limit(age), candidate.entry.usedAt < limit { return .expired }
-            if let limit = limit(grace), let goneAt = candidate.entry.goneAt, goneAt < limit { return .gone }
-            return nil
-        }
+    /// Returns why an entry is removed regardless of the size limit; nil if it is kept, as paused ones are.
+    func reason(for candidate: Connection.Candidate) -> Reason? {
+        if candidate.isPaused || !permits(candidate) { return nil }
+        // An entry from the future (the clock was set back) has not expired.
+        if let limit = limit(age), candidate.entry.times.used < limit { return .expired }
+        if let limit = limit(grace), let goneAt = candidate.entry.objections.goneAt, goneAt < limit { return .gone }
+        return nil
+    }
 
-        /// The time that was a number of seconds ago; nil if that is too long ago.
-        func limit(_ seconds: Int64) -> Int64? {
-            let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-            return overflow ? nil : now.addingSaturating(-span)
-        }
+    /// The time that was a number of seconds ago; nil if that is too long ago.
+    func limit(_ seconds: Int64) -> Int64? {
+        let (span, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? nil : now.addingSaturating(-span)
     }
 }
 
 extension Removal {
     /// Removes expired entries and those that the server does not have, then the least recently used ones until the
     /// total is at most `size`; those of jobs and paused ones only if that is not sufficient.
-    fileprivate mutating func evict(to size: Int64, _ terms: DownloadStore.EvictionTerms, everywhere: Bool) async throws
-    {
+    fileprivate mutating func evict(to size: Int64, _ terms: EvictionTerms, everywhere: Bool) async throws {
         var total = try await store.totals().receivedBytes
         if total > size, !isDryRun {
             // Nothing is removed because of a wrong total.
-            try await store.repairSums()
+            try await Collector(store).repairSums()
             total = try await store.totals().receivedBytes
         }
         if let end = terms.limit(terms.age) {
             var cursor = EntryQuery.Cursor(EntryQuery(order: .use, usedBefore: end, isUnpinned: true))
-            while let batch = try await store.candidates(&cursor) {
+            while let batch = try await Collector(store).candidates(&cursor) {
                 let expired = batch.filter { terms.reason(for: $0) == .expired }.map(\.entry)
                 try await remove(expired, because: .expired)
             }
@@ -145,7 +132,7 @@ extension Removal {
         try await inspect(everywhere: everywhere, terms)
         for group in EvictionRule.Group.allCases {
             var cursor = EntryQuery.Cursor(EntryQuery(order: .use, isUnpinned: true))
-            while total - freed > size, let batch = try await store.candidates(&cursor) {
+            while total - freed > size, let batch = try await Collector(store).candidates(&cursor) {
                 var rest = ArraySlice(
                     batch.filter {
                         $0.group == group && terms.permits($0) && terms.reason(for: $0) == nil

@@ -80,7 +80,7 @@ struct Removal {
         defer { for entry in chosen { leases.unlock(entry.id) } }
         // Before the row is removed, since only the row has the destination; and outside the transaction, since the
         // destination may be on a disk that does not respond.
-        if !isDryRun { try await Blocking.run { idle.forEach(DownloadStore.removeLeftovers) } }
+        if !isDryRun { try await Blocking.run { idle.forEach { $0.removeLeftovers() } } }
         let isDryRun = isDryRun
         let (removed, blobs, bytes) = try await store.write { connection in
             var removed: [Event] = []
@@ -88,8 +88,8 @@ struct Removal {
             var bytes: Int64 = 0
             for entry in idle {
                 // Chosen before it was locked: it is kept if it has been used or pinned since.
-                guard let current = try connection.entry(id: entry.id), current.usedAt == entry.usedAt,
-                    current.goneAt == entry.goneAt, current.isPinned == entry.isPinned,
+                guard let current = try connection.entry(id: entry.id), current.times == entry.times,
+                    current.objections.goneAt == entry.objections.goneAt, current.isPinned == entry.isPinned,
                     !isRepair || current == entry
                 else { continue }
                 if !isRepair || !isDryRun { bytes = bytes.addingSaturating(current.receivedBytes) }
@@ -113,7 +113,7 @@ struct Removal {
         KillPoint.reached(.evictionCommitted)
         let checkpointer = store.checkpointer
         try? await store.database.withConnection { connection in try checkpointer.relieve(connection) }
-        try store.removeBlobs(blobs)
+        try store.folder.remove(blobs)
         if !isRepair {
             let known = Set(idle.map(\.id))
             report.inUse += chosen.filter { !known.contains($0.id) }.map(\.key)
@@ -126,20 +126,20 @@ struct Removal {
     func freeSpace() async throws {
         guard !isDryRun, report.removedCount > 0 else { return }
         store.folder.fillReserve()
-        try await store.compact()
+        try await Collector(store).compact()
     }
 }
 
-extension DownloadStore {
+extension Entry {
     /// Removes a second name or a copy of the blob that an interrupted delivery left next to its destination.
     ///
     /// The entry must be locked, so that no delivery is running.
-    @Sendable static func removeLeftovers(of entry: Entry) {
+    func removeLeftovers() {
         // Also for partial entries: a small download is delivered without being recorded as complete.
-        guard let destination = entry.destination.flatMap({ try? Destination($0) }),
+        guard let destination = destination.flatMap({ try? Destination($0) }),
             let folder = try? Folder(destination.folder, followsLinks: true)
         else { return }
-        for chunk in entry.chunks {
+        for chunk in chunks {
             guard let blob = BlobName(path: chunk.path) else { continue }
             _ = try? folder.remove(Destination.stagingName(for: blob))
         }

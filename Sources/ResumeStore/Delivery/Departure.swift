@@ -90,25 +90,37 @@ extension Departure {
                     checkedAt: digest == nil ? 0 : WallClock.milliseconds, resource: requester.resource))
         }
     }
-}
 
-extension Transfer {
-    /// Returns what is recorded when the download leaves the store.
+    /// Removes an entry after its delivery, with older variants that it replaces.
     ///
     /// - Parameters:
-    ///   - destination: The destination; nil for memory.
-    ///   - rows: The rows of queues that it fulfils.
-    ///   - isProved: Whether all bytes are known to belong to one representation.
-    ///   - digest: The digest that it was found to have; nil if none was compared.
-    /// - Returns: What is recorded.
-    func departure(
-        to destination: Destination?, fulfilling rows: [JobTable.QueuedRow] = [], isProved: Bool = true,
-        _ digest: HTTPDigest? = nil
-    ) -> Departure {
-        var requester = requester(for: entry.representation)
-        requester.resource = caller.answer ?? entry.requester.resource
-        return Departure(
-            of: entry.key, from: caller.url, to: destination, fulfilling: rows, bytes: held, started: nil,
-            isProved: isProved, digest: digest, entry.representation, requester)
+    ///   - entry: The entry; one that another task or process waits for is kept.
+    ///   - isKept: Whether it is kept.
+    ///   - requester: The request that it was fetched with.
+    ///   - staged: The file before it got its name; nil if it had it already, and for memory.
+    ///   - status: Returns the delivered file; nil for memory.
+    ///   - durability: What the record must survive.
+    ///   - store: The store.
+    /// - Throws: ``StoreError``
+    func leave(
+        _ entry: Entry, keeping isKept: Bool, of requester: Requester, staged: DeliveredFile.Text?,
+        _ status: () -> FileStatus?, durability: Connection.CommitDurability, in store: DownloadStore
+    ) throws {
+        let file = needsFile ? status().map { text($0).since(staged) } : nil
+        let blobs = try store.writeNow(durability: durability) { connection in
+            try connection.record([(self, file)])
+            let others = try connection.removeVariants(
+                of: entry.name, beside: entry, for: requester, in: store.folder)
+            return try others + (isKept ? [] : connection.remove(entry))
+        }
+        KillPoint.reached(.rowRemoved)
+        // The file is delivered; a blob that cannot be removed is left to the collector.
+        try? store.folder.remove(blobs)
+        // That has changed the file's status, and its digest counts as proved only for the status in the record.
+        guard let file, file.file.digest != nil else { return }
+        let now = file.renewed(with: status().map(text))
+        if now.file.stamp != file.file.stamp {
+            try? store.writeNow { try $0.renew(file, with: now, of: self) }
+        }
     }
 }

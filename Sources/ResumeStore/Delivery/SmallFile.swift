@@ -2,26 +2,20 @@ import ResumeFiles
 package import ResumeHTTP
 import Synchronization
 
-extension DownloadStore {
+extension FreeKey {
     /// Locks the key of a download if the store holds nothing of it and nobody else uses it.
     ///
-    /// - Parameter name: The key.
-    /// - Returns: The key; nil if the download is opened like any other.
+    /// - Parameters:
+    ///   - name: The key.
+    ///   - store: The store.
     /// - Throws: ``StoreError``
-    package func freeKey(_ name: String) throws -> FreeKey? {
+    package init?(_ name: String, in store: DownloadStore) throws {
         // Before the look-up, since the first row of a key is created only with this lock.
-        let lease = try StoreError.wrapping { try Lease.take(Lease.number(of: name, identityKey), in: folder) }
-        guard let lease, try readNow({ try $0.holdsNothing(of: name) }) else { return nil }
-        return FreeKey(name: name, lease: lease)
-    }
-
-    /// Whether small files may be delivered to a destination, nil for memory, without a row.
-    ///
-    /// Only rows count towards a binding limit.
-    package func takesSmallFiles(to destination: Destination?) -> Bool {
-        guard !configuration.eviction.isBinding else { return false }
-        guard let destination else { return true }
-        return (destination.replaces || destination.isRecorded) && deliveries.canTake(destination)
+        let lease = try StoreError.wrapping {
+            try Lease.take(Lease.number(of: name, store.identityKey), in: store.folder)
+        }
+        guard let lease, try store.readNow({ try $0.holdsNothing(of: name) }) else { return nil }
+        self.init(name: name, lease: lease)
     }
 }
 
@@ -54,6 +48,15 @@ package final class SmallFile: Sendable {
         self.blob = blob
         self.body = body
         state = Mutex(State(hashes: body.digests.map { RunningHash($0.algorithm) }))
+    }
+
+    /// Whether small files may be delivered to a destination, nil for memory, without a row.
+    ///
+    /// Only rows count towards a binding limit.
+    package static func mayBeDelivered(to destination: Destination?, from store: DownloadStore) -> Bool {
+        guard !store.configuration.eviction.isBinding else { return false }
+        guard let destination else { return true }
+        return (destination.replaces || destination.isRecorded) && store.deliveries.canTake(destination)
     }
 
     /// Appends bytes of the body.
@@ -126,7 +129,7 @@ package final class SmallFile: Sendable {
         case .delivered: return true
         case .unnamed: return false
         case .stored(let creation):
-            try? store.removeBlobs([creation.name])
+            try? store.folder.remove([creation.name])
             return false
         case .unsynced(let error): throw StoreError(wrapping: error)
         case .named(let error): throw error

@@ -12,10 +12,33 @@ struct Staging: Sendable {
     /// Records the file before it gets its final name.
     let record: @Sendable (FileStatus) throws -> Void
 
+    /// Gives the bytes their final name, which then survives a power loss.
+    ///
+    /// - Returns: The file before it got its name; nil if it had it already.
+    /// - Throws: ``StoreError``; what was made beside the destination is removed.
+    func deliver() async throws -> FileStatus? {
+        do {
+            // Another disk may take long, or not answer.
+            let (folder, staged) = try await Blocking.run { try run() }
+            try await FolderSynchronizer.shared.synchronize(folder)
+            KillPoint.reached(.deliverySynced)
+            return staged
+        } catch {
+            let failure = error as? SystemError
+            if failure?.number != EBUSY {
+                _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
+            }
+            if !destination.replaces, failure?.number == EEXIST, failure?.call == "rename" {
+                throw destination.isRecorded ? destination.isRefused(.appeared) : destination.isTaken
+            }
+            throw StoreError(writingDestination: error)
+        }
+    }
+
     /// Gives the bytes their final name.
     ///
     /// - Returns: The folder whose names must be synced, and the file before it got its name; nil if it had it already.
-    func run() throws -> (Folder, FileStatus?) {
+    private func run() throws -> (Folder, FileStatus?) {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
         try folder.remove(staging)

@@ -35,24 +35,3 @@ extension Connection {
         return (entries, last)
     }
 }
-
-extension DownloadStore {
-    /// Returns the entries whose key, URL or destination contains a text: the first ones, and the number of all.
-    ///
-    /// All rows are read, in transactions of bounded length.
-    package func entries(containing text: String, limit: Int) async throws -> (first: [Entry], count: Int) {
-        let reader = try await reader()
-        let leases = try leaseFile()
-        var result: (first: [Entry], count: Int) = ([], 0)
-        var position: Int64? = 0
-        while let start = position {
-            let page = try await read(from: reader) { connection in
-                try connection.entries(containing: text, after: start)
-            }
-            result.count += page.entries.count
-            result.first += leases.marking(page.entries.prefix(max(limit - result.first.count, 0)))
-            position = page.next
-        }
-        return result
-    }
-}

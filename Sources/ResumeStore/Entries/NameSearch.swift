@@ -1,3 +1,6 @@
+import ResumeFiles
+import ResumeSQLite
+
 /// A search for the names of entries or jobs that begin with a text, as a shell asks for when it completes a word.
 ///
 /// If there are many, they are combined as a shell combines the files of a folder: by the next component of the URL or
@@ -77,4 +80,31 @@ package struct NameSearch: Sendable {
 
     /// A text that follows all texts with a prefix, in SQLite's order.
     static func end(of prefix: String) -> String { prefix + "\u{10FFFF}" }
+}
+
+extension NameSearch {
+    /// Returns the names of entries or jobs that begin with some text, for a shell that completes a word.
+    ///
+    /// Nothing is changed: a store of an older release is not converted, and its names are not found.
+    ///
+    /// - Parameter path: The folder of the store.
+    /// - Returns: The matches, sorted.
+    /// - Throws: ``StoreError``.
+    package func matches(at path: String) async throws -> [Match] {
+        try await Blocking.run {
+            try StoreError.wrapping(at: path) {
+                let folder = try StoreFolder(path: path, creating: false)
+                try folder.requireStore()
+                let presence = try Presence(in: folder)
+                defer { presence.end() }
+                try folder.requireOwnFiles()
+                let connection = try Connection.open(path: folder.databasePath, busyTimeout: 100)
+                try connection.execute("PRAGMA query_only = ON")
+                guard try Schema.verifiedVersion(connection, at: path) == Schema.version else {
+                    throw StoreError(.noStore, "the store at \(path) is of an older release")
+                }
+                return try connection.transaction(.deferred) { try connection.matches(self) }
+            }
+        }
+    }
 }

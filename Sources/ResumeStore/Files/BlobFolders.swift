@@ -93,6 +93,13 @@ extension StoreFolder {
         try folder(of: name)?.remove(name.fileName) ?? 0
     }
 
+    /// Removes blobs that no row names.
+    ///
+    /// - Throws: ``StoreError``
+    package func remove(_ names: [BlobName]) throws {
+        try StoreError.wrapping { for name in names { try remove(name) } }
+    }
+
     /// Whether there is a blob; then a database that is empty or missing was lost.
     func hasBlobs() throws(SystemError) -> Bool {
         for part in try Self.blobFolders(in: blobs) {

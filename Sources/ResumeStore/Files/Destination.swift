@@ -2,195 +2,193 @@ import ResumeFiles
 package import ResumeHTTP
 import Synchronization
 
-extension DownloadStore {
-    /// The destination file of a download.
-    package struct Destination: Sendable, Hashable {
-        let folder: String
-        /// The file's name in it.
-        let name: String
+/// The destination file of a download.
+package struct Destination: Sendable, Hashable {
+    let folder: String
+    /// The file's name in it.
+    let name: String
 
-        /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
-        package var replaces: Bool
-        /// The only file that is replaced; nil for any.
-        package var onlyReplaces: FileStamp?
-        /// Whether the file is recorded before it gets its name, so that a later run recognizes it.
-        package var isRecorded = false
+    /// Whether an existing file is replaced; if not, the file and the complete download are both kept.
+    package var replaces: Bool
+    /// The only file that is replaced; nil for any.
+    package var onlyReplaces: FileStamp?
+    /// Whether the file is recorded before it gets its name, so that a later run recognizes it.
+    package var isRecorded = false
 
-        /// The complete path.
-        package let path: String
+    /// The complete path.
+    package let path: String
 
-        /// Creates a destination and checks, before anything is fetched, that it can be written.
-        ///
-        /// - Parameters:
-        ///   - path: An absolute path, or one relative to the working directory.
-        ///   - checksName: Whether the name itself must be usable; otherwise only the folder.
-        /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
-        ///   is a link to something, that is not a regular file.
-        package init(checking path: String, checksName: Bool = true) throws {
-            try self.init(path)
-            let destination = self
-            try check { if checksName { try destination.requireReplaceable(over: $0()) } }
-        }
-
-        /// Returns the length of the file, or of the file that a link leads to; nil if there is none.
-        package var existingBytes: Int64? { target.flatMap { $0.kind == .regular ? $0.size : nil } }
-
-        /// Returns the status of what the name leads to; nil if there is nothing.
-        private var target: FileStatus? { try? Folder.status(at: path, 0) }
-
-        /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
-        var status: FileStatus? { try? Folder.status(at: path) }
-
-        /// Checks that a file may replace whatever has the name, if anything does.
-        ///
-        /// - Parameter status: What has the name.
-        /// - Throws: ``StoreError`` with `destination`.
-        func requireReplaceable(over status: FileStatus?) throws {
-            guard let status else { return }
-            if let only = onlyReplaces {
-                guard only.isUnmodified(since: status.stamp) else { throw isRefused(.appeared) }
-                return
-            }
-            if status.kind == .regular { return }
-            // A link to a file may be replaced, as may a broken link; a download must not replace a link to anything else.
-            guard status.kind == .link, target.map({ $0.kind == .regular && !isLinkToOpenFile }) ?? true else {
-                let isFolder = status.kind == .folder
-                throw StoreError(
-                    .destination, "cannot write \(path): it is \(isFolder ? "a folder" : "not a regular file")",
-                    advice: "Choose a file name\(isFolder ? "." : ", or use '-o -' and redirect the output.")")
-            }
-        }
-
-        /// Runs a check on what has the name, then checks that files can be created in the folder.
-        ///
-        /// That is not repeated within a second, since many downloads use the same folder. Later changes show at the
-        /// delivery.
-        private func check(_ look: (() throws -> FileStatus?) throws -> Void) throws {
-            do {
-                if let last = Self.probed.withLock({ $0 }), last.folder == folder, .now - last.time < .seconds(1) {
-                    return try look { try Folder.status(at: path) }
-                }
-                let open = try Folder(folder, followsLinks: true)
-                try look { try open.status(of: name) }
-                // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
-                try open.makeFile()
-                Self.probed.withLock { $0 = (folder, .now) }
-            } catch let error as SystemError {
-                let advice =
-                    error.isMissing
-                    ? "Create the folder first, or choose another one."
-                    : "Choose a location that this user may write to."
-                throw StoreError(
-                    .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
-            }
-        }
-
-        /// The last folder that was found to be writable.
-        private static let probed = Mutex<(folder: String, time: ContinuousClock.Instant)?>(nil)
-
-        /// Whether the link leads to a file through a process's open files, as `/dev/stdout` does.
-        private var isLinkToOpenFile: Bool {
-            let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
-                guard let start = buffer.baseAddress else { return }
-                unsafe count = max(readlink(path, start, buffer.count), 0)
-            }
-            return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
-        }
-
-        /// Splits a path without accessing the disk.
-        package init(_ path: String) throws(StoreError) {
-            // Bytes, because a name that begins with a combining mark would hide the slash before it.
-            var bytes = Array(path.utf8)
-            let slash = UInt8(ascii: "/")
-            let dot = UInt8(ascii: ".")
-            guard !bytes.isEmpty, !bytes.contains(0) else {
-                throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
-            }
-            if bytes.first != slash {
-                guard let working = unsafe getcwd(nil, 0) else {
-                    throw StoreError(
-                        .destination, "the working folder no longer exists", advice: "Use an absolute path.")
-                }
-                defer { unsafe free(working) }
-                bytes = unsafe String(cString: working).utf8 + [slash] + bytes
-            }
-            let border = bytes.lastIndex(of: slash) ?? 0
-            let last = bytes[(border + 1)...]
-            guard !last.isEmpty, last.count > 2 || last.contains(where: { $0 != dot }) else {
-                throw StoreError(
-                    .destination, "cannot write \(path): it is a folder",
-                    advice: "Choose a file name in it.")
-            }
-            // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
-            var start = bytes[..<border]
-            let ends = zip(bytes, bytes.dropFirst())
-            if border == 0 || ends.contains(where: { $0 == slash && ($1 == slash || $1 == dot) }) {
-                let parts = start.split(separator: slash).filter { !$0.elementsEqual([dot]) }
-                start = ([slash] + parts.joined(separator: [slash]))[...]
-            }
-            self.init(
-                folder: String(decoding: start, as: UTF8.self), name: String(decoding: last, as: UTF8.self),
-                replaces: true)
-        }
-
-        /// Returns a destination in the same folder with the name that the server suggests.
-        ///
-        /// It replaces no existing file, since a server must not choose which of the user's files are overwritten.
-        ///
-        /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
-        /// - Returns: The destination.
-        package func named(byServer name: String?) -> Destination {
-            Destination(folder: folder, name: name ?? self.name, replaces: false)
-        }
-
-        private init(folder: String, name: String, replaces: Bool) {
-            self.folder = folder
-            self.name = name
-            self.replaces = replaces
-            path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
-        }
-
-        /// Checks, before anything is discarded for it, that a destination that replaces nothing is free.
-        ///
-        /// - Throws: ``StoreError`` with `destinationExists`.
-        package func requireFree() throws {
-            try check { if try $0() != nil { throw isTaken } }
-        }
-
-        /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
-        ///
-        /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
-        func mode(in folder: Folder) throws(SystemError) -> mode_t {
-            guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
-                return OpenFile.ordinaryMode
-            }
-            return old.permissions & 0o777 | 0o600
-        }
-
-        /// The error for an existing file that must not be replaced.
-        var isTaken: StoreError {
-            StoreError(
-                .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
-                advice: "Move it away, or choose another file name.",
-                cause: SystemError(number: EEXIST, call: "rename", path: path))
-        }
-
-        /// The error for an existing file that is not this program's.
-        package func isRefused(_ refusal: NameDecision.Refusal) -> StoreError {
-            let path = Printable.escaped(path)
-            let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
-            return StoreError(
-                .destinationExists,
-                "\(path) already exists and is not replaced: it is not this program's, or has changed; \(refusal.text)",
-                advice: "--overwrite replaces it, --auto-rename keeps both, and -o names the file.\(rest)",
-                cause: SystemError(number: EEXIST, call: "rename", path: self.path))
-        }
-
-        /// Returns the temporary name of a blob's bytes beside the destination until they are complete.
-        ///
-        /// It is always the same for a blob, so that it can be recognized after a crash.
-        static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
+    /// Creates a destination and checks, before anything is fetched, that it can be written.
+    ///
+    /// - Parameters:
+    ///   - path: An absolute path, or one relative to the working directory.
+    ///   - checksName: Whether the name itself must be usable; otherwise only the folder.
+    /// - Throws: ``StoreError`` with `destination` if the folder is missing or not writable, or if the path exists, or
+    ///   is a link to something, that is not a regular file.
+    package init(checking path: String, checksName: Bool = true) throws {
+        try self.init(path)
+        let destination = self
+        try check { if checksName { try destination.requireReplaceable(over: $0()) } }
     }
+
+    /// Returns the length of the file, or of the file that a link leads to; nil if there is none.
+    package var existingBytes: Int64? { target.flatMap { $0.kind == .regular ? $0.size : nil } }
+
+    /// Returns the status of what the name leads to; nil if there is nothing.
+    private var target: FileStatus? { try? Folder.status(at: path, 0) }
+
+    /// Returns the status of what has the name; nil if nothing does, or if it cannot be read.
+    var status: FileStatus? { try? Folder.status(at: path) }
+
+    /// Checks that a file may replace whatever has the name, if anything does.
+    ///
+    /// - Parameter status: What has the name.
+    /// - Throws: ``StoreError`` with `destination`.
+    func requireReplaceable(over status: FileStatus?) throws {
+        guard let status else { return }
+        if let only = onlyReplaces {
+            guard only.isUnmodified(since: status.stamp) else { throw isRefused(.appeared) }
+            return
+        }
+        if status.kind == .regular { return }
+        // A link to a file may be replaced, as may a broken link; a download must not replace a link to anything else.
+        guard status.kind == .link, target.map({ $0.kind == .regular && !isLinkToOpenFile }) ?? true else {
+            let isFolder = status.kind == .folder
+            throw StoreError(
+                .destination, "cannot write \(path): it is \(isFolder ? "a folder" : "not a regular file")",
+                advice: "Choose a file name\(isFolder ? "." : ", or use '-o -' and redirect the output.")")
+        }
+    }
+
+    /// Runs a check on what has the name, then checks that files can be created in the folder.
+    ///
+    /// That is not repeated within a second, since many downloads use the same folder. Later changes show at the
+    /// delivery.
+    private func check(_ look: (() throws -> FileStatus?) throws -> Void) throws {
+        do {
+            if let last = Self.probed.withLock({ $0 }), last.folder == folder, .now - last.time < .seconds(1) {
+                return try look { try Folder.status(at: path) }
+            }
+            let open = try Folder(folder, followsLinks: true)
+            try look { try open.status(of: name) }
+            // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
+            try open.makeFile()
+            Self.probed.withLock { $0 = (folder, .now) }
+        } catch let error as SystemError {
+            let advice =
+                error.isMissing
+                ? "Create the folder first, or choose another one."
+                : "Choose a location that this user may write to."
+            throw StoreError(
+                .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
+        }
+    }
+
+    /// The last folder that was found to be writable.
+    private static let probed = Mutex<(folder: String, time: ContinuousClock.Instant)?>(nil)
+
+    /// Whether the link leads to a file through a process's open files, as `/dev/stdout` does.
+    private var isLinkToOpenFile: Bool {
+        let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
+            guard let start = buffer.baseAddress else { return }
+            unsafe count = max(readlink(path, start, buffer.count), 0)
+        }
+        return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
+    }
+
+    /// Splits a path without accessing the disk.
+    package init(_ path: String) throws(StoreError) {
+        // Bytes, because a name that begins with a combining mark would hide the slash before it.
+        var bytes = Array(path.utf8)
+        let slash = UInt8(ascii: "/")
+        let dot = UInt8(ascii: ".")
+        guard !bytes.isEmpty, !bytes.contains(0) else {
+            throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
+        }
+        if bytes.first != slash {
+            guard let working = unsafe getcwd(nil, 0) else {
+                throw StoreError(
+                    .destination, "the working folder no longer exists", advice: "Use an absolute path.")
+            }
+            defer { unsafe free(working) }
+            bytes = unsafe String(cString: working).utf8 + [slash] + bytes
+        }
+        let border = bytes.lastIndex(of: slash) ?? 0
+        let last = bytes[(border + 1)...]
+        guard !last.isEmpty, last.count > 2 || last.contains(where: { $0 != dot }) else {
+            throw StoreError(
+                .destination, "cannot write \(path): it is a folder",
+                advice: "Choose a file name in it.")
+        }
+        // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
+        var start = bytes[..<border]
+        let ends = zip(bytes, bytes.dropFirst())
+        if border == 0 || ends.contains(where: { $0 == slash && ($1 == slash || $1 == dot) }) {
+            let parts = start.split(separator: slash).filter { !$0.elementsEqual([dot]) }
+            start = ([slash] + parts.joined(separator: [slash]))[...]
+        }
+        self.init(
+            folder: String(decoding: start, as: UTF8.self), name: String(decoding: last, as: UTF8.self),
+            replaces: true)
+    }
+
+    /// Returns a destination in the same folder with the name that the server suggests.
+    ///
+    /// It replaces no existing file, since a server must not choose which of the user's files are overwritten.
+    ///
+    /// - Parameter name: ``Representation/suggestedFilename``; nil if there is none, so that the current name is kept.
+    /// - Returns: The destination.
+    package func named(byServer name: String?) -> Destination {
+        Destination(folder: folder, name: name ?? self.name, replaces: false)
+    }
+
+    private init(folder: String, name: String, replaces: Bool) {
+        self.folder = folder
+        self.name = name
+        self.replaces = replaces
+        path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
+    }
+
+    /// Checks, before anything is discarded for it, that a destination that replaces nothing is free.
+    ///
+    /// - Throws: ``StoreError`` with `destinationExists`.
+    package func requireFree() throws {
+        try check { if try $0() != nil { throw isTaken } }
+    }
+
+    /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
+    ///
+    /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
+    func mode(in folder: Folder) throws(SystemError) -> mode_t {
+        guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
+            return OpenFile.ordinaryMode
+        }
+        return old.permissions & 0o777 | 0o600
+    }
+
+    /// The error for an existing file that must not be replaced.
+    var isTaken: StoreError {
+        StoreError(
+            .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
+            advice: "Move it away, or choose another file name.",
+            cause: SystemError(number: EEXIST, call: "rename", path: path))
+    }
+
+    /// The error for an existing file that is not this program's.
+    package func isRefused(_ refusal: NameDecision.Refusal) -> StoreError {
+        let path = Printable.escaped(path)
+        let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
+        return StoreError(
+            .destinationExists,
+            "\(path) already exists and is not replaced: it is not this program's, or has changed; \(refusal.text)",
+            advice: "--overwrite replaces it, --auto-rename keeps both, and -o names the file.\(rest)",
+            cause: SystemError(number: EEXIST, call: "rename", path: self.path))
+    }
+
+    /// Returns the temporary name of a blob's bytes beside the destination until they are complete.
+    ///
+    /// It is always the same for a blob, so that it can be recognized after a crash.
+    static func stagingName(for blob: BlobName) -> String { ".\(blob.fileName).resumectl" }
 }
 
 extension Folder {
@@ -212,5 +210,3 @@ extension Folder {
         try remove(name)
     }
 }
-
-package typealias Destination = DownloadStore.Destination

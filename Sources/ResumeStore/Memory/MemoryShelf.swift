@@ -95,7 +95,7 @@ struct MemoryShelf {
         guard !item.held.isEmpty else { return remove(key) }
         uses += 1
         item.held.entry.isInUse = false
-        item.held.entry.usedAt = WallClock.milliseconds
+        item.held.entry.times.used = WallClock.milliseconds
         item.lastUse = uses
         items[key] = item
         // This removes an entry that alone exceeds the limit, or for which entries in use leave no space.

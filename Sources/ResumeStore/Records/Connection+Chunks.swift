@@ -87,9 +87,9 @@ extension Connection {
             pinned, created_at, used_at, boot_id, adopted
             """
         let values: SQLiteValues = [
-            entry.id, entry.key, entry.variant, entry.url, entry.selection?.description, entry.goneAt, entry.generation,
-            entry.state.rawValue, entry.destination, entry.isPinned, entry.createdAt, entry.usedAt, entry.bootID,
-            entry.agreedSamples,
+            entry.id, entry.key, entry.variant, entry.url, entry.selection?.description, entry.objections.goneAt,
+            entry.generation, entry.state.rawValue, entry.destination, entry.isPinned, entry.times.created,
+            entry.times.used, entry.content?.bootID ?? "", entry.agreedSamples,
         ]
         try run(
             "INSERT INTO download (\(columns)) VALUES \(Self.placeholders(columns))",

@@ -77,7 +77,8 @@ extension Connection {
     borrowing func withChunks(_ entry: Entry, ofOlderRelease isOlder: Bool = false) throws -> Entry {
         var entry = entry
         let columns = isOlder ? try existing(Self.chunkColumns, in: "chunk") : Self.chunkColumns
-        entry.chunks = try rows(Self.chunksOfEntry(columns), entry.id, entry.generation) { Self.chunk($0) }.disjoint
+        let chunks = try rows(Self.chunksOfEntry(columns), entry.id, entry.generation) { Self.chunk($0) }
+        entry.content?.chunks = chunks.disjoint
         return entry
     }
 
@@ -99,28 +100,11 @@ extension Connection {
             let usedAt = row.integer(15),
             let bootID = row.text(16)
         else { return nil }
-        // Before the first response, a row has generation 0 and no representation.
-        let representation =
-            generation == 0
-            ? nil
-            : Representation(
-                entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) },
-                lastModified: row.text(4),
-                date: row.text(5),
-                completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
-                contentType: row.text(7),
-                reprDigest: row.text(8),
-                contentCoding: row.text(18),
-                acceptsRanges: row.integer(9) != 0,
-                suggestedFilename: row.text(20),
-                vary: row.text(23))
         let selection = row.text(17).flatMap { RangeSelection($0) }
         // If the ranges are unreadable, it must not become a download of the whole file.
         guard selection != nil || row.text(17) == nil else { return nil }
         return Entry(
             id: id,
-            generation: generation,
-            bootID: bootID,
             requester: Requester(
                 code: row.blob(21),
                 varied: row.blob(22),
@@ -129,19 +113,35 @@ extension Connection {
             variant: row.integer(24).flatMap(Variant.number) ?? 1,
             url: url,
             selection: selection,
-            representation: representation,
-            state: state,
-            chunks: [],
+            // Before the first response, a row has generation 0.
+            content: generation == 0
+                ? nil
+                : Entry.Content(
+                    generation: generation, bootID: bootID, representation: representation(row), state: state,
+                    grows: row.integer(25) == generation,
+                    agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) }),
             destination: row.text(12),
             isPinned: row.integer(13) != 0,
-            createdAt: clamped(createdAt),
-            usedAt: clamped(usedAt),
-            goneAt: row.integer(19).map(clamped),
-            isInUse: false,
-            grows: generation != 0 && row.integer(25) == generation,
-            agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) },
-            sightings: row.text(27).flatMap { Sightings(stored: $0) },
-            closedSize: row.integer(28))
+            times: Entry.Times(created: clamped(createdAt), used: clamped(usedAt)),
+            objections: Entry.Objections(
+                goneAt: row.integer(19).map(clamped),
+                sightings: row.text(27).flatMap { Sightings(stored: $0) },
+                closedSize: row.integer(28)),
+            isInUse: false)
+    }
+
+    private static func representation(_ row: borrowing Row) -> Representation {
+        Representation(
+            entityTag: row.text(3).flatMap { EntityTag(rawValue: $0) },
+            lastModified: row.text(4),
+            date: row.text(5),
+            completeLength: row.integer(6).flatMap { $0 >= 0 ? $0 : nil },
+            contentType: row.text(7),
+            reprDigest: row.text(8),
+            contentCoding: row.text(18),
+            acceptsRanges: row.integer(9) != 0,
+            suggestedFilename: row.text(20),
+            vary: row.text(23))
     }
 
     /// Inserts an entry for a key, and takes its lease.
@@ -168,7 +168,7 @@ extension Connection {
     }
 
     /// Records the use of a leased entry during the current boot of the machine.
-    borrowing func adopt(_ entry: Entry, url: String, now: Int64) throws {
+    borrowing func touch(_ entry: Entry, url: String, now: Int64) throws {
         try run(
             """
             UPDATE download SET used_at = ?1, url = ?2, boot_id = ?3, grows = iif(boot_id = ?3, grows, 0) WHERE id = ?4

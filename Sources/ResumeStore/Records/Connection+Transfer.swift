@@ -54,10 +54,10 @@ extension Connection {
             let length = Int64(range.count)
             return Entry.Chunk(path: blob.path, offset: range.lowerBound, length: length, durable: length)
         }
-        var planned = entry
-        planned.representation = representation
         try run("DELETE FROM block WHERE download = ?", entry.id)
-        try setChunks(chunks, of: entry.id, generation: fresh, plannedEnd: planned.totalBytes)
+        try setChunks(
+            chunks, of: entry.id, generation: fresh,
+            plannedEnd: HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength)
         for block in blocks { try insert(block, of: entry.id) }
         return try self.entry(id: entry.id).map { (old, $0) }
     }

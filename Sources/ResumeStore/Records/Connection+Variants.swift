@@ -1,4 +1,4 @@
-import ResumeHTTP
+package import ResumeHTTP
 import ResumeSQLite
 
 /// The request that an entry's bytes were fetched with, as stored hashes.
@@ -28,6 +28,29 @@ extension RequestIdentity {
     /// Returns the hash of the fields that a server named in `Vary`; nil if there were none.
     func varied(_ vary: String?, _ key: HashKey) -> [UInt8]? {
         vary.flatMap { $0 == "*" ? nil : code(ofFieldsNamedIn: $0, key) }
+    }
+}
+
+/// The name of a download in the store: its key, and the ranges of a selection.
+package enum DownloadName {
+    /// Returns the name of a download in the store.
+    ///
+    /// URLs have no fragment here, so no other download has this name.
+    private static func name(_ key: String, _ selection: RangeSelection?) -> String {
+        selection.map { "\(key)#\($0)" } ?? key
+    }
+
+    /// Returns the key that the caller specified.
+    ///
+    /// - Returns: The key; nil if the name is not one of this selection.
+    package static func callersKey(_ key: String, _ selection: RangeSelection?) -> String? {
+        let suffix = name("", selection)
+        return key.hasSuffix(suffix) ? String(key.dropLast(suffix.count)) : nil
+    }
+
+    /// Returns the name of a download from the caller's key, or from the URL if there is none.
+    package static func of(_ url: DownloadURL, named key: String?, selection: RangeSelection?) -> String {
+        name(key.map { Variant.withoutNumber(DownloadURL.redactedKey($0)) } ?? url.redacted, selection)
     }
 }
 

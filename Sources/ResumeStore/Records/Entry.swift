@@ -25,14 +25,50 @@ extension DownloadStore {
             var mark: String?
         }
 
+        /// What exists from the first response on.
+        package struct Content: Sendable, Hashable {
+            /// A random number that changes with each blob and when bytes are discarded.
+            ///
+            /// A writer with another generation must no longer change the entry. The rows of a store have no 0.
+            let generation: Int64
+            /// The boot of the machine during which the bytes were received.
+            let bootID: String
+            /// The representation that the bytes belong to.
+            var representation: Representation
+            /// Whether bytes are missing.
+            package var state = State.partial
+            /// The stored parts, in the order of their offsets.
+            package var chunks: [Chunk] = []
+            /// Whether the length of the blob counts in addition to the rows of its parts.
+            ///
+            /// It does if one stream has written the whole blob, in order, during the current boot of the machine.
+            var grows = false
+            /// If the first bytes were received by another program, how many samples of them agreed with the server's
+            /// file.
+            ///
+            /// 0 before samples were compared; nil if all bytes were received by this program.
+            var agreedSamples: Int?
+        }
+
+        /// What the server has reported against the stored bytes, or refuses, since it last confirmed them.
+        package struct Objections: Sendable, Hashable {
+            /// Since when it has reported that the resource does not exist (404, 410), in milliseconds since 1970.
+            package var goneAt: Int64?
+            /// The responses that contradicted the stored file.
+            var sightings: Sightings?
+            /// The size of the closed ranges that it sends although it refuses open ones.
+            var closedSize: Int64?
+        }
+
+        /// In milliseconds since 1970.
+        package struct Times: Sendable, Hashable {
+            package var created: Int64
+            /// The time of the last use.
+            package var used: Int64
+        }
+
         /// The row's ID, which is never reused.
         package var id: Int64
-        /// A random number that changes with each blob and when bytes are discarded; 0 before the first response.
-        ///
-        /// A writer with another generation must no longer change the entry.
-        package let generation: Int64
-        /// The boot of the machine during which the bytes were received.
-        let bootID: String
         /// The request that the bytes were fetched with.
         var requester: Requester
 
@@ -44,37 +80,23 @@ extension DownloadStore {
         public var url: String
         /// The requested ranges of the representation; nil for all of it.
         package var selection: RangeSelection?
-        /// The representation that the bytes belong to; nil before the first response.
-        package var representation: Representation?
-        /// Whether bytes are missing.
-        package var state: State
-        /// The stored parts, in the order of their offsets.
-        package var chunks: [Chunk]
+        /// What is stored; nil before the first response.
+        package var content: Content?
         /// The destination of the download, if it is known.
         public var destination: String?
         /// Whether the collector keeps it.
         public var isPinned: Bool
-        /// The time of creation, in milliseconds since 1970.
-        package var createdAt: Int64
-        /// The time of the last use, in milliseconds since 1970.
-        package var usedAt: Int64
-        /// Since when the server has reported that the resource does not exist (404, 410), in milliseconds since 1970; nil
-        /// if its last response was different.
-        package var goneAt: Int64?
+        package var times: Times
+        package var objections = Objections()
         /// Whether it is currently in use.
         public var isInUse: Bool
-        /// Whether the length of the blob counts in addition to the rows of its parts.
-        ///
-        /// It does if one stream has written the whole blob, in order, during the current boot of the machine.
-        var grows = false
-        /// If the first bytes were received by another program, how many samples of them agreed with the server's file.
-        ///
-        /// 0 before samples were compared; nil if all bytes were received by this program.
-        var agreedSamples: Int?
-        /// The responses that contradicted the stored file since it was last confirmed.
-        var sightings: Sightings?
-        /// The size of the closed ranges that the server sends although it refuses open ones.
-        var closedSize: Int64?
+
+        /// The generation of the content; 0 before the first response.
+        package var generation: Int64 { content?.generation ?? 0 }
+        package var representation: Representation? { content?.representation }
+        package var state: State { content?.state ?? .partial }
+        package var chunks: [Chunk] { content?.chunks ?? [] }
+        var agreedSamples: Int? { content?.agreedSamples }
 
         /// The name of its download, which is the same for all variants.
         package var name: String { Variant.name(key, variant) }
@@ -195,7 +217,7 @@ extension DownloadStore {
 
 package typealias Entry = DownloadStore.Entry
 package typealias Event = DownloadStore.Event
-typealias Totals = DownloadStore.Totals
+package typealias Totals = DownloadStore.Totals
 
 /// A new entry, so that there are no stored bytes to check.
 struct Fresh: Sendable {

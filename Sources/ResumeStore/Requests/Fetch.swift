@@ -24,13 +24,13 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
     /// Fetches through a store on disk.
     mutating func run(in store: DownloadStore, _ send: Send) async throws -> FetchResult {
         let queue = try TransferQueue(of: store)
-        let name = DownloadStore.key(of: caller.url, named: key, selection: selection)
+        let name = DownloadName.of(caller.url, named: key, selection: selection)
         let (destination, isWhole) = (caller.destination, selection == nil)
         let free = try await queue.perform {
-            isWhole && store.takesSmallFiles(to: destination) ? try store.freeKey(name) : nil
+            isWhole && SmallFile.mayBeDelivered(to: destination, from: store) ? try FreeKey(name, in: store) : nil
         }
         if let free, let result = try await small(free, in: store, on: queue, send) { return result }
-        let transfer = try await store.open(
+        let transfer = try await TransferOpener(store).open(
             caller, key: key, selection: selection, holding: free, waits: true, on: queue)
         return try await run(transfer, send, finish)
     }
@@ -52,13 +52,13 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             return nil
         }
         guard await receive(response.body, into: file, on: queue, store.configuration.clock) else { return nil }
-        let answered = caller.answered(from: response.url, response.trust, store.identityKey)
+        let responded = caller.responded(from: response.url, response.trust, store.identityKey)
         let digest = caller.policy.digest
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: digest)
         if let destination = caller.destination {
-            guard try await file.deliver(to: destination, for: answered, digest: digest) else { return nil }
+            guard try await file.deliver(to: destination, for: responded, digest: digest) else { return nil }
         } else {
-            guard let bytes = try await queue.perform({ try file.take(for: answered) }) else { return nil }
+            guard let bytes = try await queue.perform({ try file.take(for: responded) }) else { return nil }
             result.bytes = bytes
         }
         return result

@@ -30,26 +30,26 @@ extension Transfer {
     func noteContradiction(_ response: HTTPResponse, _ reason: Reason) async throws {
         guard reason.facts.contains(.isContradiction) else { return }
         let fresh = Representation(announcedBy: response)
-        try await setSightings(Sightings(of: fresh, on: WallClock.day, after: entry.sightings))
+        try await setSightings(Sightings(of: fresh, on: WallClock.day, after: entry.objections.sightings))
     }
 
     /// Records the contradictions; nil when the server confirms the stored file.
     func setSightings(_ sightings: Sightings?) async throws {
-        guard sightings != entry.sightings else { return }
+        guard sightings != entry.objections.sightings else { return }
         // A delivered file has no row otherwise.
         try claim()
         try await set("seen", to: sightings?.stored)
-        entry.sightings = sightings
+        entry.objections.sightings = sightings
     }
 
     /// The size of the closed ranges that the server sends although it refuses open ones; nil if it sends those.
-    var closedSize: Int64? { entry.closedSize }
+    var closedSize: Int64? { entry.objections.closedSize }
 
     /// Records ``closedSize``, so that the next run does not begin with a range that is refused.
     func noteClosed(_ size: Int64?) async throws {
-        guard let size, size != entry.closedSize, isClaimed else { return }
+        guard let size, size != entry.objections.closedSize, isClaimed else { return }
         try await set("closed", to: size)
-        entry.closedSize = size
+        entry.objections.closedSize = size
     }
 
     /// Records the complete length of a representation, if it was unknown.
@@ -63,12 +63,12 @@ extension Transfer {
     func learn(digestOf representation: Representation) async throws {
         guard entry.representation?.reprDigest == nil, let digest = representation.reprDigest else { return }
         try await set("repr_digest", to: digest)
-        entry.representation?.reprDigest = digest
+        entry.content?.representation.reprDigest = digest
     }
 
     func learnLength(_ length: Int64) async throws {
         try await set("complete_length", to: length)
-        entry.representation?.completeLength = length
+        entry.content?.representation.completeLength = length
         writer.changeReading { $0.totalLength = entry.totalBytes }
     }
 
@@ -84,23 +84,23 @@ extension Transfer {
         main.endBody()
         var context = context
         context.url = caller.url
-        context.sightings = entry.sightings
+        context.sightings = entry.objections.sightings
         context.day = WallClock.day
         let held = partial
-        context.isRestart = caller.isRestart
-        context.replaced = caller.doubt?.replaced ?? (held.isEmpty ? caller.left : nil)
-        context.sender = context.sender ?? caller.answer.flatMap { try? DownloadURL($0.address) }
+        context.isRestart = exchange.isRestart
+        context.replaced = exchange.doubt?.replaced ?? (held.isEmpty ? exchange.left : nil)
+        context.sender = context.sender ?? caller.provenance.flatMap { try? DownloadURL($0.address) }
         if !held.isEmpty { context.home = entry.requester.resource.flatMap { try? DownloadURL($0.address) } }
         var verdict = Verdict(for: response, to: plan, held: held, policy: policy, in: context)
         if passesOn {
             verdict = verdict.withoutPrefix
-        } else if caller.standing == .moved {
+        } else if exchange.standing == .moved {
             // The prefix is of another resource, or was not sent over this kind of connection.
             verdict = verdict.replacing(by: response)
         }
         if verdict.replaces {
             context.replaced = context.replaced ?? held
-            caller.doubt = verdict.continuation?.representation.completeLength == nil ? context : nil
+            exchange.doubt = verdict.continuation?.representation.completeLength == nil ? context : nil
         }
         return verdict
     }

@@ -24,7 +24,7 @@ extension Transfer {
     /// - Returns: The header fields to add to a GET request, such as `Range` and `If-Range` (RFC 9110, 13.1.5 and 14.2).
     public func nextRequest(avoidingRange reason: Reason? = nil) -> HTTPFields {
         let plan = plan(avoidsRange: reason)
-        sent = plan
+        exchange.sent = plan
         return plan.fields
     }
 
@@ -38,7 +38,7 @@ extension Transfer {
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`.
     ///   Then the stored bytes are kept.
     public func receive(_ response: HTTPResponse, from url: DownloadURL? = nil) async throws -> Step {
-        guard let plan = sent.take() else {
+        guard let plan = exchange.sent.take() else {
             throw StoreError(.misuse, "no request was planned for this response")
         }
         switch try await evaluate(response, to: plan, from: url) {
@@ -70,7 +70,7 @@ extension Transfer {
     ///   possible.
     /// - Returns: What to request, with the header fields to send.
     package func plan(avoidsRange: Reason? = nil) -> Plan {
-        let avoidsRange = avoidsRange ?? (bodies.asksForWhole ? .gapNotCompared : nil)
+        let avoidsRange = avoidsRange ?? (exchange.bodies.asksForWhole ? .gapNotCompared : nil)
         let plan = Plan(for: partial, policy: policy, avoidsRange: avoidsRange)
         // Samples would be compared of bytes that are gone.
         guard passesOn, case .range(let next) = plan, next.validator == nil || isMoved else { return plan }

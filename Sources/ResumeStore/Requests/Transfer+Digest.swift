@@ -6,7 +6,7 @@ import ResumeSQLite
 extension Transfer {
     /// Whether bytes go on only because of the digest that the caller names.
     package var isUnderDigest: Bool {
-        (caller.standing == .underDigest || isMarked) && policy.hasDigest && caller.proved != policy.digest
+        (exchange.standing == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.digest
     }
 
     /// Whether stored bytes carry the mark of a digest.
@@ -16,12 +16,12 @@ extension Transfer {
 
     /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.
     func beginMarked() async throws {
-        caller.standing = .underDigest
+        exchange.standing = .underDigest
         writer.withhold()
         guard let mark = policy.digest?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
         guard memory == nil else {
-            if !isMarked { entry.chunks = Entry.Chunk.inMemory(held) }
-            entry.chunks.append(Entry.Chunk(path: "", offset: held, length: 0, durable: 0, mark: mark))
+            if !isMarked { entry.content?.chunks = Entry.Chunk.inMemory(held) }
+            entry.content?.chunks.append(Entry.Chunk(path: "", offset: held, length: 0, durable: 0, mark: mark))
             return
         }
         try claim()
@@ -41,13 +41,13 @@ extension Transfer {
             chunks.filter { $0.mark != nil }.reduce(chunks) { $0.removing($1.range) }
         }
         begin(with: blob, givesUp: true)
-        reused -= min(before - receivedBytes, reused)
+        earlier.lose(before - receivedBytes)
     }
 
     /// Records that all bytes have the digest that the caller names, so that readers may have them.
     package func prove(by digest: HTTPDigest) {
         guard digest == policy.digest else { return }
-        caller.proved = digest
+        exchange.proved = digest
         writer.grant()
     }
 
@@ -65,7 +65,7 @@ extension Transfer {
 
     /// Throws unless the complete file has the digest that the caller names, if it does.
     func requireDigest() async throws {
-        guard let digest = policy.digest, caller.proved != digest, !passesOn else { return }
+        guard let digest = policy.digest, exchange.proved != digest, !passesOn else { return }
         let bytes = heldBytes
         let range = 0..<held
         let found = try await Blocking.run { try bytes.digest(digest.algorithm, of: range) }

@@ -7,7 +7,7 @@ import ResumeSQLite
 extension Transfer {
     /// Starts over because the caller requests that: it believes what the server sends.
     package func restart() async throws {
-        caller.isRestart = true
+        exchange.isRestart = true
         if !partial.isEmpty { try await startBeside(because: .restartRequested) }
     }
 
@@ -23,8 +23,8 @@ extension Transfer {
         // The other program's file still has bytes that no sample has confirmed.
         guard !isAdopted, try await leaveReplaced() else { return try await discard(reason: reason) }
         if forgetsLength {
-            caller.left?.length = 1
-            caller.left?.representation?.completeLength = nil
+            exchange.left?.length = 1
+            exchange.left?.representation?.completeLength = nil
         }
         // From now on, the old entry is the first that is removed if space is needed.
         try await setRequester(requester(for: nil), url: caller.url.redacted)
@@ -37,7 +37,7 @@ extension Transfer {
     ///
     /// - Returns: Whether they are kept.
     func leaveReplaced() async throws -> Bool {
-        guard let disk, access != .foreign, receivedBytes > 0 else { return false }
+        guard let disk, exchange.access != .foreign, receivedBytes > 0 else { return false }
         try claim()
         let old = entry
         let name = key
@@ -52,7 +52,7 @@ extension Transfer {
         try checkpoint()
         do {
             try await takeOwnVariant()
-            caller.left = left
+            exchange.left = left
         } catch let error as StoreError where error.code == .inUse {
             // All variants are in use or pinned: the replacement takes the place of the old bytes.
             return false
@@ -67,7 +67,7 @@ extension Transfer {
     ///
     /// - Returns: Whether there are any, so that the rest of them is requested.
     func goesBack(after response: HTTPResponse) async throws -> Bool {
-        guard let disk, isClaimed, access != .foreign, !partial.isEmpty, !caller.isRestart,
+        guard let disk, isClaimed, exchange.access != .foreign, !partial.isEmpty, !exchange.isRestart,
             response.status == .ok || response.status == .partialContent,
             let validator = Representation(announcedBy: response).validator,
             validator != entry.representation?.validator
@@ -77,7 +77,7 @@ extension Transfer {
             $0.validator == validator && policy.accepts(coding: $0.contentCoding)
         }
         guard wentBack else { return false }
-        access = .unconfirmed
+        exchange.access = .unconfirmed
         try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
         return true
     }
@@ -87,7 +87,7 @@ extension Transfer {
     /// - Parameter length: The length.
     /// - Throws: ``RequestOutcome`` if it does; ``StoreError``.
     func requireBelievable(_ length: Int64) async throws {
-        guard let context = caller.doubt.take(), let replaced = context.replaced, var fresh = entry.representation
+        guard let context = exchange.doubt.take(), let replaced = context.replaced, var fresh = entry.representation
         else {
             return
         }
@@ -96,14 +96,14 @@ extension Transfer {
         let reason = contradiction.reason(in: context)
         let refused = entry
         if let disk, try await goBack({ $0 == replaced.representation }) {
-            try disk.removeBlobs(try await disk.write { connection in try connection.remove(refused) })
-            access = replaced.access
-            if access == .granted, !isMarked { writer.grant() }
+            try disk.folder.remove(try await disk.write { connection in try connection.remove(refused) })
+            exchange.access = replaced.access
+            if exchange.access == .granted, !isMarked { writer.grant() }
             try await note(reason)
         } else {
             try await discard(reason: reason)
         }
-        try await setSightings(Sightings(of: fresh, on: context.day, after: entry.sightings))
+        try await setSightings(Sightings(of: fresh, on: context.day, after: entry.objections.sightings))
         throw RequestOutcome.retry(reason, status: 200)
     }
 
@@ -137,17 +137,19 @@ extension Transfer {
         guard let older else { return false }
         try checkpoint()
         try? await writer.finish()
-        guard let recovered = try await disk.recover(older.entry, showing: caller.url.redacted) else { return false }
+        guard let recovered = try await TransferOpener(disk).recover(older.entry, showing: caller.url.redacted) else {
+            return false
+        }
         main.stop()
         _ = state.move(to: older.lease)
         entry = recovered.entry
-        caller.left = nil
-        damage = recovered.damage
-        bodies.forget()
+        exchange.left = nil
+        earlier.damage = recovered.damage
+        exchange.bodies.forget()
         // Before readers are woken: the next response is examined. It may be of another resource, or a digest was refused.
         writer.withhold()
         begin(with: recovered.blob, unread: recovered.unread)
-        reused = receivedBytes
+        earlier.count = receivedBytes
         return true
     }
 }

@@ -41,16 +41,16 @@ extension Transfer {
     ) -> ResourceVerdict {
         guard [200, 203, 206, 416].contains(head.status.code) else { return .same }
         let answer = caller.source(from: url, trust, identityKey)
-        caller.answer = answer
+        caller.provenance = answer
         guard !partial.isEmpty || partial.hasAllBytes, entry.agreedSamples != 0 else { return .same }
         let announced = HTTPDigest(field: Representation(fields: head.headerFields).reprDigest)
         let isEqual = announced != nil && announced == HTTPDigest(field: entry.representation?.reprDigest)
         var known = entry.requester.resource ?? earlierResource(beside: answer)
         known.hidePath(identityKey)
         let verdict = ResourceVerdict(
-            held: known, answer: answer, hasDigest: policy.hasDigest, isRenewed: caller.isRenewed,
+            held: known, answer: answer, hasDigest: policy.hasDigest, isRenewed: exchange.isRenewed,
             isConfirmed: isConfirmed || isEqual)
-        caller.standing =
+        exchange.standing =
             switch verdict {
             case .same: .same
             case .underDigest: .underDigest
@@ -85,7 +85,9 @@ extension Transfer {
 
     /// Records what a response came from, if that is not known or has changed.
     func recordResource() async throws {
-        guard access != .foreign, !isUnderDigest, let answer = caller.answer, answer != entry.requester.resource else {
+        guard exchange.access != .foreign, !isUnderDigest, let answer = caller.provenance,
+            answer != entry.requester.resource
+        else {
             return
         }
         try await setRequester(requester(for: entry.representation), url: caller.url.redacted)
@@ -106,9 +108,9 @@ extension Transfer {
     package func move(to url: DownloadURL, headerFields: HTTPFields) {
         caller.url = url
         caller.identity = RequestIdentity(url, headerFields, secret: policy.secretHeaderFields)
-        caller.isRenewed = true
+        exchange.isRenewed = true
         // No response to the new request has confirmed the stored bytes yet.
-        if access == .granted, !partial.isEmpty { access = .unconfirmed }
+        if exchange.access == .granted, !partial.isEmpty { exchange.access = .unconfirmed }
     }
 }
 

@@ -50,6 +50,14 @@ extension DownloadStore {
         try await write { connection in try connection.record(kind, key: key, reason: reason, bytes: bytes) }
     }
 
+    /// Returns the number of bytes that can still be written to the store's file system.
+    ///
+    /// - Throws: ``StoreError``.
+    package func freeSpace() throws -> Int64 {
+        try StoreError.refuseForkedChild()
+        return try StoreError.wrapping { try folder.blobs.space() }
+    }
+
     package func leaseFile() throws -> ByteLocks { try lockFile(.leases) }
 
     func lockFile(_ file: StoreFolder.LockFile) throws -> ByteLocks {

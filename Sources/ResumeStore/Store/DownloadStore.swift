@@ -74,7 +74,7 @@ public final class DownloadStore: Sendable {
     let guardLock: StoreLock
     let checkpointer: Checkpointer
     let deliveries: DeliveryBatch
-    let room = Room()
+    let room = StoreRoom()
     /// The key of the hashes of requests.
     package let identityKey: HashKey
 
@@ -106,6 +106,12 @@ public final class DownloadStore: Sendable {
         try? await database.withConnection { connection in try checkpointer.finish(connection) }
         await database.close()
         presence.end()
+    }
+
+    /// Whether the length of a blob can be trusted: only on file systems that set it after the bytes were written.
+    var trustsLengths: Bool {
+        configuration.trustsLengths
+            && ["ext4", "XFS", "Btrfs", "tmpfs", "F2FS", "overlayfs"].contains(folder.blobs.fileSystem)
     }
 
     /// Runs a synchronous closure in a write transaction, which waits for checkpoints of other processes.

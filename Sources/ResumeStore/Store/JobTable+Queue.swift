@@ -113,7 +113,7 @@ extension DownloadStore {
     package func announceWaiting(
         for url: DownloadURL, key: String?, selection: RangeSelection?
     ) async throws -> WaitingSign {
-        let name = Self.key(of: url, named: key, selection: selection)
+        let name = DownloadName.of(url, named: key, selection: selection)
         let id = try await read { connection in
             // The variant in use is the last used one.
             try connection.id(ofKey: Variant.key(name, try connection.variants(of: name).first?.number ?? 1))

@@ -77,7 +77,7 @@ public final class MemoryStore: PartialStore {
         policy: ResumePolicy = ResumePolicy(), waits: Bool = true
     ) async throws -> Transfer {
         let caller = Caller(url: url, headerFields: headerFields, policy: policy)
-        let name = DownloadStore.key(of: url, named: key, selection: selection)
+        let name = DownloadName.of(url, named: key, selection: selection)
         let variants = state.withLock { $0.shelf.variants(of: name) }
         let variant = variants.best(for: caller.identity, key: identityKey) ?? 1
         let fresh = Entry(unclaimed: name, variant: variant, caller, selection)
@@ -87,7 +87,7 @@ public final class MemoryStore: PartialStore {
             held = MemoryShelf.Held(entry: fresh)
         }
         let access = caller.access(to: held.entry, identityKey)
-        let stored = DownloadStore.Recovered(entry: held.entry, blob: held.blob)
+        let stored = Recovered(entry: held.entry, blob: held.blob)
         let transfer = Transfer(stored, in: .memory(self), caller: caller, access: access)
         // A caller that was cancelled while it got the lease releases it for the next one.
         try Task.checkCancellation()
@@ -113,7 +113,7 @@ public final class MemoryStore: PartialStore {
         let url = try DownloadURL(held.entry.url)
         let caller = Caller(url: url, identity: held.blob?.owner, policy: ResumePolicy())
         let transfer = Transfer(
-            DownloadStore.Recovered(entry: held.entry, blob: held.blob), in: .memory(self), caller: caller)
+            Recovered(entry: held.entry, blob: held.blob), in: .memory(self), caller: caller)
         do {
             let moved = try await transfer.promote(to: disk)
             let count = await moved.receivedBytes

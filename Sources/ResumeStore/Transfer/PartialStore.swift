@@ -39,17 +39,3 @@ extension PartialStore {
             url, headerFields: headerFields, key: nil, selection: nil, policy: ResumePolicy(), waits: true)
     }
 }
-
-extension DownloadStore: PartialStore {
-    /// Opens a download without a known destination.
-    ///
-    /// - Throws: ``StoreError``, with `inUse` if it does not wait; `CancellationError`.
-    public func open(
-        _ url: DownloadURL, headerFields: HTTPFields?, key: String?, selection: RangeSelection?, policy: ResumePolicy,
-        waits: Bool
-    ) async throws -> Transfer {
-        try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy, destination: nil,
-            waits: waits)
-    }
-}

@@ -12,8 +12,8 @@ extension Transfer {
     /// Records that the stored bytes belong to this caller: the server has confirmed them, or sent them in place of
     /// others.
     func grantAccess() async throws {
-        guard access != .granted else { return }
-        access = .granted
+        guard exchange.access != .granted else { return }
+        exchange.access = .granted
         // The bytes stay their requester's, and are withheld until the digest proves them.
         if isUnderDigest { return }
         writer.grant()
@@ -25,7 +25,7 @@ extension Transfer {
     ///
     /// Until the bytes have been compared and this caller has access, they belong to no caller, even after a crash.
     func leaveOwnerless() async throws {
-        if access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
+        if exchange.access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
     }
 
     func setRequester(_ requester: Requester, url: String) async throws {
@@ -41,7 +41,7 @@ extension Transfer {
 
     /// Records the destination if it is known and the entry belongs to this caller.
     func noteDestination() async throws {
-        guard access != .foreign, let destination = caller.destination else { return }
+        guard exchange.access != .foreign, let destination = caller.destination else { return }
         try await setDestination(destination)
     }
 
@@ -51,14 +51,16 @@ extension Transfer {
     /// Bytes of another caller are replaced if they are incomplete and the server did not name the header fields of the
     /// requests in `Vary`.
     func leaveForeignEntry() async throws {
-        let isOther = caller.standing == .moved && !partial.isEmpty && !passesOn
-        guard isOther || access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else { return }
+        let isOther = exchange.standing == .moved && !partial.isEmpty && !passesOn
+        guard isOther || exchange.access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else {
+            return
+        }
         try await takeOwnVariant()
     }
 
     /// Requires the server to confirm the bytes although they belong to this caller.
     package func requireAnswer() {
-        if access == .granted { access = .unconfirmed }
+        if exchange.access == .granted { exchange.access = .unconfirmed }
     }
 
     /// A digest that the stored bytes were found not to match; nil if there is none.
@@ -88,7 +90,7 @@ extension Transfer {
         }
         guard let blobs else { return try await discard(reason: reason) }
         try await note(reason)
-        try? store.removeBlobs(blobs)
+        try? store.folder.remove(blobs)
     }
 
     /// Leaves the entry to the caller that it was fetched for, and continues with a separate, empty variant of the same
@@ -102,65 +104,18 @@ extension Transfer {
             giveBack(entry, blob)
             entry = own
         } else {
-            let own = try await store.claimVariant(of: key, selection: entry.selection, for: caller)
+            let own = try await TransferOpener(store).claimVariant(of: key, selection: entry.selection, for: caller)
             main.stop()
             _ = state.move(to: own.lease)
             entry = own.entry
         }
-        damage = nil
-        bodies.forget()
-        caller.standing = .same
-        caller.proved = nil
+        earlier.damage = nil
+        exchange.bodies.forget()
+        exchange.standing = .same
+        exchange.proved = nil
         begin(with: nil)
-        access = .granted
+        exchange.access = .granted
         writer.grant()
-    }
-}
-
-extension DownloadStore {
-    /// Creates an entry for another variant of a download.
-    ///
-    /// If the limit of variants is reached, it replaces one that is neither in use nor pinned: an empty one, or the
-    /// least recently used.
-    ///
-    /// - Throws: ``StoreError`` with `inUse` if all of them are in use or pinned.
-    fileprivate func claimVariant(
-        of name: String, selection: RangeSelection?, for caller: Caller
-    ) async throws -> Fresh {
-        let folder = folder
-        let claimed: (own: Fresh, blobs: [BlobName], report: RemovalReport)? = try await write { connection in
-            let variants = Array(try connection.variants(of: name).reversed())
-            let free = (1...Variant.most).filter { number in !variants.contains { $0.number == number } }
-            let known = variants.filter { !$0.hasBytes } + variants.filter(\.hasBytes)
-            for number in free + known.map(\.number) {
-                let key = Variant.key(name, number)
-                var blobs = [BlobName]()
-                var report = RemovalReport()
-                if let old = try connection.entry(key: key) {
-                    // A caller's own key may look like that of a variant.
-                    guard old.variant == number, !old.isPinned, let lease = try Lease.take(old.id, in: folder) else {
-                        continue
-                    }
-                    blobs = try withExtendedLifetime(lease) { try connection.remove(old) }
-                    if old.receivedBytes > 0 {
-                        let lost = Event(
-                            key: key, at: WallClock.milliseconds, kind: .evicted, reason: .tooManyVariants,
-                            bytes: old.receivedBytes)
-                        try connection.record(lost)
-                        report.removed = [lost]
-                    }
-                }
-                let fresh = Entry(unclaimed: name, variant: number, caller, selection)
-                if let own = try connection.claim(fresh, url: fresh.url, in: folder) {
-                    return (own, blobs, report)
-                }
-            }
-            return nil
-        }
-        guard let claimed else { throw StoreError.inUse(name) }
-        try removeBlobs(claimed.blobs)
-        if !claimed.report.removed.isEmpty { await tell(of: claimed.report) }
-        return claimed.own
     }
 }
 

@@ -33,8 +33,8 @@ extension Transfer {
         if !segments.isEmpty || entry.chunks.contains(where: { $0.offset == held && $0.length > 0 }) {
             try await goOnAtEnd()
         }
-        bodies.end(at: receivedBytes, isAtBorder: isAtBorder, isCut: ending == .cut)
-        if bodies.asksForWhole { try await note(.gapNotCompared) }
+        exchange.bodies.end(at: receivedBytes, isAtBorder: isAtBorder, isCut: ending == .cut)
+        if exchange.bodies.asksForWhole { try await note(.gapNotCompared) }
         return isComplete
     }
 
@@ -62,7 +62,7 @@ extension Transfer {
         if memory != nil { writer.changeReading { $0.close() } }
         giveBack(entry, blob, goes: goes)
         state = .closed
-        heldCheck = nil
+        earlier.check = nil
         // An open file keeps its disk blocks even if the collector has removed its name.
         for segment in segments { segment.stop() }
         writer.release()
@@ -96,12 +96,12 @@ extension Transfer {
         // A sync may have become due in the meantime. After this call nothing more is written for this transfer.
         try? await writer.finish()
         // The old data has the pin as well.
-        let isPinned = entry.isPinned && !(caller.isRestart && entry.representation == nil)
-        guard receivedBytes == 0, !hasAllBytes, !isPinned, entry.sightings == nil else { return }
+        let isPinned = entry.isPinned && !(exchange.isRestart && entry.representation == nil)
+        guard receivedBytes == 0, !hasAllBytes, !isPinned, entry.objections.sightings == nil else { return }
         let store = try store
         let entry = entry
         let blobs = try await store.write { connection in try connection.remove(entry) }
-        try store.removeBlobs(blobs)
+        try store.folder.remove(blobs)
     }
 
     /// Protects the entry for a task that intends to continue it, even after this transfer has ended.

@@ -42,7 +42,8 @@ extension Transfer {
     nonisolated func giveBack(_ entry: Entry, _ blob: (any BodyStorage)?, goes: Bool = false) {
         guard let memory else { return }
         var entry = entry
-        entry.chunks = Entry.Chunk.inMemory(held, like: entry.chunks)
+        let chunks = Entry.Chunk.inMemory(held, like: entry.chunks)
+        entry.content?.chunks = chunks
         memory.giveBack(MemoryShelf.Held(entry: entry, blob: blob as? MemoryBlob), goes: goes)
     }
 }
@@ -69,7 +70,7 @@ extension Transfer {
         try memory?.requireRoom(for: length)
         guard let disk else { return }
         try caller.destination?.requireSpace(for: length, beside: disk.folder)
-        try await disk.admit(writer, key: key, length: length, replacing: replaced)
+        try await Collector(disk).admit(writer, key: key, length: length, replacing: replaced)
         // It may have been closed in the meantime.
         if !state.isOpen { disk.room.end(writer) }
         try requireOpen()

@@ -62,6 +62,13 @@ extension Transfer {
     }
 }
 
+extension Transfer {
+    /// The resume data of the stored bytes; nil if there are none or they cannot be resumed.
+    package var resumeData: ResumeData? {
+        ResumeData(of: entry, held: partial, receivedBytes: receivedBytes, policy: policy)
+    }
+}
+
 /// Reading from other threads.
 extension Transfer {
     /// The bytes that can be read now.

@@ -10,17 +10,16 @@ extension Transfer {
         try await leaveForeignEntry()
         _ = try await leaveReplaced()
         if let memory {
-            entry.representation = representation
-            entry.chunks = []
+            entry.content = Entry.Content(generation: 0, bootID: "", representation: representation)
             entry.requester = requester(for: representation)
             entry.url = caller.url.redacted
             begin(with: memory.makeBlob(of: entry, for: caller.identity))
         } else {
             try await rewrite(with: representation, because: reason, replacing: replaced)
         }
-        bodies.isSpliced = false
-        caller.standing = .same
-        caller.proved = nil
+        exchange.bodies.isSpliced = false
+        exchange.standing = .same
+        exchange.proved = nil
         // Whatever was withheld is not in this blob.
         writer.grant()
         try await grantAccess()
@@ -31,10 +30,10 @@ extension Transfer {
     /// The stored bytes are kept for a while, since such a response may be a temporary mistake.
     func noteAbsence(_ response: HTTPResponse) async throws {
         let isGone = [404, 410].contains(response.status.code)
-        guard isClaimed, isGone != (entry.goneAt != nil) else { return }
+        guard isClaimed, isGone != (entry.objections.goneAt != nil) else { return }
         let since = isGone ? WallClock.milliseconds : nil
         try await set("gone_at", to: since)
-        entry.goneAt = since
+        entry.objections.goneAt = since
     }
 
     /// Discards all stored bytes because they are wrong, and records the reason.
@@ -46,7 +45,7 @@ extension Transfer {
         try requireOpen()
         try claim()
         // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
-        let isOther = access == .foreign || caller.standing == .moved && !isAdopted
+        let isOther = exchange.access == .foreign || exchange.standing == .moved && !isAdopted
         if isOther, !passesOn {
             try await takeOwnVariant()
             return try await note(reason)
@@ -54,7 +53,7 @@ extension Transfer {
         try? await writer.finish()
         let blobs = Array(entry.chunks.blobNames)
         try await reduce(.restarted, reason, lost: receivedBytes) { _ in [] }
-        try disk?.removeBlobs(blobs)
+        try disk?.folder.remove(blobs)
         blob?.discardBytes()
         begin(with: nil)
     }
@@ -76,7 +75,11 @@ extension Transfer {
     func reduce(
         _ kind: Event.Kind, _ reason: Reason, lost: Int64, _ change: @Sendable ([Entry.Chunk]) -> [Entry.Chunk]
     ) async throws {
-        guard memory == nil else { return entry.chunks = change(Entry.Chunk.inMemory(held, like: entry.chunks)) }
+        guard memory == nil else {
+            let chunks = change(Entry.Chunk.inMemory(held, like: entry.chunks))
+            entry.content?.chunks = chunks
+            return
+        }
         let entry = entry
         let reduced: Entry? = try await store.write { connection in
             let isCurrent = try connection.reduceChunks(of: entry, change)
@@ -97,7 +100,7 @@ extension Transfer {
         try requireOpen()
         main.endBody()
         try claim()
-        if access == .foreign {
+        if exchange.access == .foreign {
             // Bytes that are wrong for this caller stay for the one that they were fetched for.
             return length < held ? try await discard(reason: reason) : try await note(reason)
         }
@@ -109,7 +112,7 @@ extension Transfer {
             try await reduce(.damaged, reason, lost: end - length) { $0.removing(length..<end) }
         } catch let error where (error as? StoreError)?.code != .superseded {
             // The row still claims wrong bytes; without the blob they are not trusted.
-            try? disk?.removeBlobs(Array(entry.chunks.blobNames))
+            try? disk?.folder.remove(Array(entry.chunks.blobNames))
             throw error
         }
         begin(with: blob, givesUp: end > length)
@@ -123,9 +126,9 @@ extension Transfer {
     ///   - unread: The blocks of another blob that must be compared with their checksums.
     func begin(with blob: (any BodyStorage)?, givesUp: Bool = false, unread: [Block] = []) {
         if self.blob !== blob {
-            heldCheck = HeldCheck(of: blob, blocks: unread)
+            earlier.check = HeldCheck(of: blob, blocks: unread)
             memory?.giveUp(entry.key)
-            reused = 0
+            earlier.count = 0
         }
         self.blob = blob
         let before = storedRanges
@@ -226,16 +229,9 @@ extension Transfer {
             begin(with: creation.file)
             onClaim?(self)
             // No row names it any more, so the collector finds what cannot be removed now.
-            try? store.removeBlobs(begun.abandoned)
+            try? store.folder.remove(begun.abandoned)
         } catch {
             throw StoreError(wrapping: error)
         }
-    }
-}
-
-extension DownloadStore {
-    /// Removes blobs that no row names.
-    package func removeBlobs(_ names: [BlobName]) throws {
-        try StoreError.wrapping { for name in names { try folder.remove(name) } }
     }
 }

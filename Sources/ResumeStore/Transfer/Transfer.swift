@@ -28,19 +28,9 @@ public actor Transfer {
     /// Additional parallel streams.
     var segments: [PartStream] = []
     nonisolated let writer: BlobWriter
-    /// Verifies bytes that were stored before; nil if that is finished or there were none.
-    var heldCheck: HeldCheck?
-    var bodies = BodyCount()
-    /// How many of the stored bytes an earlier transfer, or another program, has received.
-    package internal(set) var reused: Int64
-    /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
-    package internal(set) var damage: Reason?
-    /// The plan of the request whose response is expected, if a program issues each request itself.
-    var sent: Plan?
-    /// The caller of the download.
+    var earlier: EarlierBytes
     var caller: Caller
-    /// Whether the caller may use the stored bytes.
-    var access: HeldPartial.Access
+    var exchange: Exchange
 
     /// The executor of this transfer's queue.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -48,14 +38,14 @@ public actor Transfer {
     }
 
     init(
-        _ stored: DownloadStore.Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
+        _ stored: Recovered, in home: Home, on queue: TransferQueue? = nil, caller: Caller,
         holding hold: State.Hold = .row(), access: HeldPartial.Access = .granted
     ) {
         self.caller = caller
-        self.access = access
-        damage = stored.damage
-        reused = stored.entry.receivedBytes
-        heldCheck = HeldCheck(of: stored.blob, blocks: stored.unread)
+        exchange = Exchange(access: access)
+        earlier = EarlierBytes(
+            count: stored.entry.receivedBytes, damage: stored.damage,
+            check: HeldCheck(of: stored.blob, blocks: stored.unread))
         key = stored.entry.name
         self.home = home
         state = .open(hold)
@@ -64,7 +54,7 @@ public actor Transfer {
         let isMarked = stored.entry.chunks.isMarked(upTo: 0)
         writer = BlobWriter(
             stored.entry, stored.blob, in: home.disk, unread: stored.unread,
-            isWithheld: access != .granted || isMarked)
+            isWithheld: exchange.access != .granted || isMarked)
         main = PartStream(nil, writer)
         executor = queue?.executor ?? QueueExecutor(label: "resume-store.transfer")
     }
@@ -85,11 +75,17 @@ public actor Transfer {
 
     /// The current state of the stored bytes.
     package var partial: HeldPartial {
-        var partial = entry.held(upTo: held, access)
+        var partial = entry.held(upTo: held, exchange.access)
         partial.isUnderDigest = isUnderDigest
         partial.isUnproved = partial.isUnproved || isMarked && policy.digest == nil
         return partial
     }
+
+    /// How many of the stored bytes an earlier transfer, or another program, has received.
+    package var reused: Int64 { earlier.count }
+
+    /// Why some stored bytes were discarded when they were opened or confirmed; nil if none were.
+    package var damage: Reason? { earlier.damage }
 
     /// The key of the current entry: the transfer's ``key`` and the number of the variant.
     package var entryKey: String { entry.key }
@@ -125,7 +121,7 @@ public actor Transfer {
         switch verdict {
         case .append(let continuation):
             try await setSightings(nil)
-            if continuation.reason.code == .resumedUnvalidated { bodies.isSpliced = true }
+            if continuation.reason.code == .resumedUnvalidated { exchange.bodies.isSpliced = true }
             if isUnderDigest || continuation.reason.code == .resumedUnderDigest {
                 try await beginMarked()
                 try beginBody(continuation, of: response)
@@ -156,13 +152,13 @@ public actor Transfer {
 
     private func beginBody(_ continuation: Verdict.Continuation, of response: HTTPResponse) throws {
         guard let blob else { return }
-        bodies.begin(after: receivedBytes)
+        exchange.bodies.begin(after: receivedBytes)
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
-        if awaitsDigest, entry.grows {
+        if awaitsDigest, entry.content?.grows == true {
             // The blob may soon contain bytes that are discarded.
             try checkpoint()
             try disk?.writeNow { [entry] connection in try connection.stopGrowing(id: entry.id) }
-            entry.grows = false
+            entry.content?.grows = false
             writer.withLedger { $0.commit(.often) }
         }
         try main.begin(
@@ -175,11 +171,11 @@ public actor Transfer {
     /// - Throws: ``StoreError``: `heldBytesDiffer`, `surplusBytes`, `noSpace`, `tooLarge`, `superseded`, `io`.
     public func write(_ bytes: [UInt8]) async throws {
         try requireOpen()
-        let body = bodies.begun
+        let body = exchange.bodies.begun
         for start in stride(from: 0, to: bytes.count, by: PartStream.pieceSize) {
             // Other calls may have come in between.
             try requireOpen()
-            guard body == bodies.begun else {
+            guard body == exchange.bodies.begun else {
                 throw StoreError(.misuse, "another response was received before all bytes of this one were written")
             }
             let piece = unsafe bytes.span.bytes.extracting(start..<min(start + PartStream.pieceSize, bytes.count))

@@ -1,3 +1,5 @@
+import ResumeHTTP
+
 extension Transfer {
     /// What a transfer has exclusive use of: a key, a row, or nothing any more.
     enum State {
@@ -56,5 +58,49 @@ extension Transfer {
             self = isOpen ? .open(.row(lease, key: key)) : .closing(.row(lease, key: key))
             return onClaim
         }
+    }
+
+    /// What requests and responses have shown about the stored bytes.
+    struct Exchange {
+        /// The plan of the request whose response is expected, if a program issues each request itself.
+        var sent: Plan?
+        /// Whether the caller may use the stored bytes.
+        var access: HeldPartial.Access
+        /// How the last response is related to what the stored bytes came from.
+        var standing = Standing.same
+        /// The digest that all stored bytes were found to have.
+        var proved: HTTPDigest?
+        /// Whether URL or fields were renewed since the download was opened.
+        var isRenewed = false
+        /// Whether the caller restarts the download, whatever the server sends.
+        var isRestart = false
+        /// What was left in its entry until its replacement is delivered; nil if nothing was.
+        var left: HeldPartial?
+        /// What a body of unknown length is judged by when it ends; nil if its length was known.
+        var doubt: AnswerContext?
+        var bodies = BodyCount()
+
+        /// How a response is related to the stored bytes.
+        enum Standing {
+            /// It is of the same resource.
+            case same
+            /// Samples must agree first.
+            case moved
+            /// The digest that the caller names proves all bytes in the end.
+            case underDigest
+        }
+    }
+
+    /// The bytes that were stored before this transfer.
+    struct EarlierBytes {
+        /// How many of the stored bytes an earlier transfer, or another program, has received.
+        var count: Int64
+        /// Why some were discarded when they were opened or compared; nil if none were.
+        var damage: Reason?
+        /// Compares them with their checksums; nil if that is finished or there are none.
+        var check: HeldCheck?
+
+        /// Counts bytes that were discarded.
+        mutating func lose(_ bytes: Int64) { count -= min(bytes, count) }
     }
 }

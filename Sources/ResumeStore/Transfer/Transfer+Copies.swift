@@ -1,7 +1,8 @@
 import ResumeFiles
-import ResumeHTTP
+package import ResumeHTTP
 import ResumeSQLite
 
+/// Bytes that are copied into a store on disk: from memory, or from the file of another program.
 extension Transfer {
     /// Moves the received bytes from a store in memory to one on disk, and ends this transfer.
     ///
@@ -18,7 +19,7 @@ extension Transfer {
     package func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
         guard memory != nil else { throw StoreError(.misuse, "the download is on disk already") }
-        guard access != .foreign else {
+        guard exchange.access != .foreign else {
             throw StoreError(
                 .misuse, "the stored bytes were downloaded with a different request",
                 advice: "Let the server confirm them first: plan, send, receive, endBody.")
@@ -34,10 +35,10 @@ extension Transfer {
             let bytes = try blob.bytes(count: Int(entry.chunks.first { $0.mark != nil }?.offset ?? held))
             // The hashes have another key there.
             var caller = caller
-            caller.answer = nil
+            caller.provenance = nil
             caller.code = nil
-            let transfer = try await disk.open(
-                caller, key: DownloadStore.callersKey(entry.name, entry.selection), selection: entry.selection,
+            let transfer = try await TransferOpener(disk).open(
+                caller, key: DownloadName.callersKey(entry.name, entry.selection), selection: entry.selection,
                 waits: false, on: TransferQueue(of: disk))
             do {
                 try await transfer.replace(with: representation, bytes: bytes)
@@ -70,7 +71,7 @@ extension Transfer {
             throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
         }
         let count = Int64(bytes.count)
-        try await store.makeRoom(forCopy: count)
+        try await Collector(store).makeRoom(forCopy: count)
         try await rewrite(
             with: representation, because: .promoted, replacing: receivedBytes, bytes: count, holding: [0..<count],
             committed: .promotionCommitted
@@ -84,6 +85,47 @@ extension Transfer {
             KillPoint.reached(.promotionSynced)
         }
         try await grantAccess()
+    }
+
+    /// Copies the bytes of a partial file into the store, as the beginning of this download.
+    ///
+    /// The file itself is only read. The bytes are synced before a row names them; if the process dies, the store has
+    /// all of them or none. Unless the caller's digest of the whole file proves them, they are compared with the server's
+    /// file before they are used. A digest in the file's name proves nothing, since its writer has named it;
+    /// but if the complete file does not have it, the file has changed.
+    ///
+    /// - Parameters:
+    ///   - foreign: The partial file.
+    ///   - digest: The digest that the whole file must have; nil if the caller knows none.
+    /// - Returns: Whether the file is complete and has the caller's digest.
+    /// - Throws: ``StoreError``: `holdsMore` if the store has bytes of this download, `misuse` for a download of ranges
+    ///   or in memory, `noEntry` if nothing can be adopted, `noSpace`, `superseded`, `io`, `database`.
+    package func adopt(_ foreign: ForeignPartial, digest: HTTPDigest? = nil) async throws -> Bool {
+        try requireOpen()
+        guard entry.selection == nil else {
+            throw StoreError(.misuse, "a download of ranges cannot begin with the file of another program")
+        }
+        guard receivedBytes == 0, !hasAllBytes else {
+            throw StoreError(
+                .holdsMore, "the store already has \(receivedBytes) bytes of \(StoreError.shown(key))",
+                remedy: .continueOrRemove)
+        }
+        let source = try await Blocking.run { try StoreError.wrapping { try foreign.source(expecting: digest) } }
+        try claim()
+        try await Collector(store).makeRoom(forCopy: source.length)
+        try await rewrite(
+            with: source.representation, because: .adopted(source.length, from: foreign), replacing: 0,
+            bytes: source.length, holding: source.ranges, agreedSamples: source.isWhole ? nil : 0, mayGrow: false
+        ) { file in
+            for range in source.ranges { try source.file.copy(range, to: file) }
+            try file.synchronizeData()
+        }
+        exchange.bodies.isSpliced = nil
+        earlier.count = receivedBytes
+        exchange.access = .granted
+        writer.grant()
+        try await noteDestination()
+        return source.isWhole
     }
 }
 

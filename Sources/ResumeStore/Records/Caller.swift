@@ -14,29 +14,7 @@ package struct Caller: Sendable {
     /// The destination file, if it is known.
     var destination: Destination?
     /// What the last response came from; nil before the first one.
-    var answer: Provenance?
-    /// How that is related to what the stored bytes came from.
-    var standing = Standing.same
-    /// Whether URL or fields were renewed since the download was opened.
-    var isRenewed = false
-    /// Whether the caller restarts the download, whatever the server sends.
-    var isRestart = false
-    /// What a body of unknown length is judged by when it ends; nil if its length was known.
-    var doubt: AnswerContext?
-    /// What was left in its entry until its replacement is delivered; nil if nothing was.
-    var left: HeldPartial?
-    /// The digest that all stored bytes were found to have.
-    var proved: HTTPDigest?
-
-    /// How a response is related to the stored bytes.
-    enum Standing: Sendable {
-        /// It is of the same resource.
-        case same
-        /// Samples must agree first.
-        case moved
-        /// The digest that the caller names proves all bytes in the end.
-        case underDigest
-    }
+    var provenance: Provenance?
 
     /// Decides whether the caller may use the bytes of an entry.
     func access(to entry: Entry, _ key: HashKey) -> HeldPartial.Access {
@@ -53,7 +31,7 @@ package struct Caller: Sendable {
     /// The requester that the bytes of a response to this caller belong to.
     mutating func requester(for representation: Representation?, _ key: HashKey) -> Requester {
         code = code ?? identity?.code(key)
-        return Requester(code: code, varied: identity?.varied(representation?.vary, key), resource: answer)
+        return Requester(code: code, varied: identity?.varied(representation?.vary, key), resource: provenance)
     }
 
     /// Whether bytes that were fetched for another request are kept beside those of this one: they are complete, or the
@@ -65,7 +43,7 @@ package struct Caller: Sendable {
 
 extension Caller {
     /// Whether a delivered file came from what the last response came from, as far as that is recorded.
-    package func isSource(of file: DeliveredFile) -> Bool { answer.map { file.verdict(on: $0) == .same } ?? true }
+    package func isSource(of file: DeliveredFile) -> Bool { provenance.map { file.verdict(on: $0) == .same } ?? true }
 
     /// Returns what a response came from.
     ///
@@ -79,9 +57,9 @@ extension Caller {
     }
 
     /// Returns the caller with ``source(from:_:_:)`` of a response.
-    package func answered(from sender: DownloadURL?, _ trust: ServerTrust?, _ key: HashKey) -> Caller {
+    package func responded(from sender: DownloadURL?, _ trust: ServerTrust?, _ key: HashKey) -> Caller {
         var caller = self
-        caller.answer = source(from: sender, trust, key)
+        caller.provenance = source(from: sender, trust, key)
         return caller
     }
 

@@ -16,7 +16,7 @@ extension ResumeData {
         }
         // Encoded bytes are discarded if the unencoded file is requested.
         guard policy.accepts(coding: held.representation?.contentCoding) else { return nil }
-        let key = DownloadStore.callersKey(entry.name, entry.selection) ?? entry.name
+        let key = DownloadName.callersKey(entry.name, entry.selection) ?? entry.name
         self.init(
             url: entry.url, key: key, selection: entry.selection,
             validator: held.representation?.validator,
@@ -34,23 +34,4 @@ extension ResumeData {
 extension Reason {
     static let partialGone = Reason("partial-gone")
     static let otherRepresentationHeld = Reason("other-representation-held")
-}
-
-extension DownloadStore {
-    /// Returns the entry of a download that a request is most likely to continue.
-    ///
-    /// It completes even if the task is cancelled, since it is needed then.
-    package func entry(named name: String, for identity: RequestIdentity?) async throws -> Entry? {
-        let identityKey = identityKey
-        return try await readToEnd { connection in
-            try connection.entry(named: name, for: identity, key: identityKey)
-        }
-    }
-}
-
-extension Transfer {
-    /// The resume data of the stored bytes; nil if there are none or they cannot be resumed.
-    package var resumeData: ResumeData? {
-        ResumeData(of: entry, held: partial, receivedBytes: receivedBytes, policy: policy)
-    }
 }

@@ -20,7 +20,7 @@ extension Transfer {
             return try connection.markComplete(entry)
         }
         guard isCurrent else { throw StoreError.superseded }
-        entry.state = .complete
+        entry.content?.state = .complete
         KillPoint.reached(.sealed)
         return status
     }
@@ -94,24 +94,7 @@ extension Transfer {
             }
             try disk.writeNow(durability: durability) { try announce(staged, $0) }
         }
-        let staged: FileStatus?
-        do {
-            // Another disk may take long, or not answer.
-            let folder: Folder
-            (folder, staged) = try await Blocking.run { try staging.run() }
-            try await FolderSynchronizer.shared.synchronize(folder)
-            KillPoint.reached(.deliverySynced)
-        } catch {
-            let isForeign = (error as? SystemError)?.number == EBUSY
-            if !isForeign {
-                _ = try? Folder(destination.folder, followsLinks: true).remove(Destination.stagingName(for: name))
-            }
-            if !destination.replaces, let error = error as? SystemError, error.number == EEXIST, error.call == "rename"
-            {
-                throw destination.isRecorded ? destination.isRefused(.appeared) : destination.isTaken
-            }
-            throw StoreError(writingDestination: error)
-        }
+        let staged = try await staging.deliver()
         try leaveStore(departure, staged.map(departure.text), destination.status, isShared: isShared)
     }
 
@@ -132,27 +115,28 @@ extension Transfer {
     func leaveStore(
         _ departure: Departure, _ staged: DeliveredFile.Text?, _ status: @autoclosure () -> FileStatus?, isShared: Bool
     ) throws {
-        let store = try store
-        let entry = entry
-        let name = key
-        let requester = requester(for: entry.representation)
-        let isStillShared = isShared && isAwaited
-        let file = departure.needsFile ? status().map { departure.text($0).since(staged) } : nil
-        let blobs = try store.writeNow(durability: durability) { connection in
-            try connection.record([(departure, file)])
-            let others = try connection.removeVariants(of: name, beside: entry, for: requester, in: store.folder)
-            return try others + (isStillShared ? [] : connection.remove(entry))
-        }
-        KillPoint.reached(.rowRemoved)
-        // The file is delivered; a blob that cannot be removed is left to the collector.
-        try? store.removeBlobs(blobs)
-        // That has changed the file's status, and its digest counts as proved only for the status in the record.
-        if let file, file.file.digest != nil {
-            let now = file.renewed(with: status().map(departure.text))
-            if now.file.stamp != file.file.stamp {
-                try? store.writeNow { try $0.renew(file, with: now, of: departure) }
-            }
-        }
+        try departure.leave(
+            entry, keeping: isShared && isAwaited, of: requester(for: entry.representation), staged: staged, status,
+            durability: durability, in: store)
         release()
+    }
+
+    /// Returns what is recorded when the download leaves the store.
+    ///
+    /// - Parameters:
+    ///   - destination: The destination; nil for memory.
+    ///   - rows: The rows of queues that it fulfils.
+    ///   - isProved: Whether all bytes are known to belong to one representation.
+    ///   - digest: The digest that it was found to have; nil if none was compared.
+    /// - Returns: What is recorded.
+    func departure(
+        to destination: Destination?, fulfilling rows: [JobTable.QueuedRow] = [], isProved: Bool = true,
+        _ digest: HTTPDigest? = nil
+    ) -> Departure {
+        var requester = requester(for: entry.representation)
+        requester.resource = caller.provenance ?? entry.requester.resource
+        return Departure(
+            of: entry.key, from: caller.url, to: destination, fulfilling: rows, bytes: held, started: nil,
+            isProved: isProved, digest: digest, entry.representation, requester)
     }
 }

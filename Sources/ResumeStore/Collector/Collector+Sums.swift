@@ -2,12 +2,12 @@ import ResumeFiles
 import ResumeSQLite
 
 /// The totals that the store records, and the rows that they are the sums of.
-extension DownloadStore {
+extension Collector {
     /// Removes the rows that cannot be read, and sets the totals to the sums of the other rows, if the totals are wrong.
     ///
     /// Whether they are is read from an index; all rows are read only then.
     func repairSums() async throws {
-        let isRight = try await survey { connection in try connection.totals() == connection.sums() }
+        let isRight = try await store.survey { connection in try connection.totals() == connection.sums() }
         if isRight { return }
         _ = try await unreadableRows(removing: true)
         _ = try await wrongTotals(repairing: true)
@@ -17,8 +17,8 @@ extension DownloadStore {
     ///
     /// - Throws: ``StoreError``
     package func unreadableRows(removing: Bool) async throws -> Int64 {
-        let count = try await survey { connection in try connection.unreadableRows() }
-        if count > 0, removing { try await write { connection in try connection.removeUnreadableRows() } }
+        let count = try await store.survey { connection in try connection.unreadableRows() }
+        if count > 0, removing { try await store.write { connection in try connection.removeUnreadableRows() } }
         return count
     }
 
@@ -29,16 +29,16 @@ extension DownloadStore {
     package func wrongTotals(
         repairing: Bool
     ) async throws -> (recorded: Totals, sums: Totals, entries: Int64)? {
-        let wrong = try await survey { connection in try connection.wrongSums() }
+        let wrong = try await store.survey { connection in try connection.wrongSums() }
         if repairing, wrong > 0 {
             var position: Int64? = .min
             while let start = position {
-                position = try await write { connection in try connection.sumReceived(after: start, limit: 4096) }
+                position = try await store.write { connection in try connection.sumReceived(after: start, limit: 4096) }
             }
         }
-        let found = try await survey { connection in (try connection.totals(), try connection.sums()) }
+        let found = try await store.survey { connection in (try connection.totals(), try connection.sums()) }
         guard wrong > 0 || found.0 != found.1 else { return nil }
-        if repairing { try await write { connection in try connection.setTotals() } }
+        if repairing { try await store.write { connection in try connection.setTotals() } }
         return (found.0, found.1, wrong)
     }
 }
