@@ -15,7 +15,7 @@ struct QueuedTermsTests {
         // The store of the later process has these.
         "resumeData", "evictedBytes",
         // Belongs to one run.
-        "interruption", "onPause", "origins", "waitClock", "sampleSeed", "adopts", "onCheck",
+        "interruption", "onPause", "origins", "waitClock", "sampleSeed", "adopts", "onCheck", "isPassedOn",
         // Each command decides again which files it may replace; a queue of a program leaves it at `ifExists`.
         "replacing",
     ]
