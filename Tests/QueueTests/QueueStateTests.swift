@@ -8,7 +8,7 @@ struct QueueStateTests {
     typealias Action = QueueState.Action
 
     private func started(_ actions: [Action]) -> [String] {
-        actions.compactMap { if case .start(let key, _) = $0 { key } else { nil } }
+        actions.compactMap { if case .start(let key) = $0 { key } else { nil } }
     }
 
     private func stopped(_ actions: [Action]) -> [String] {
@@ -81,11 +81,11 @@ struct QueueStateTests {
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
         #expect(state.running == ["a", "b"])
         let run = try #require(state.items["a"]?.run?.number)
-        #expect(
-            state.pauses("a", run: run - 1, true)?.isEmpty == true && state.pauses("d", run: run, true)?.isEmpty == true
-        )
-        #expect(started(state.pauses("a", run: run, true) ?? []) == ["c"])
-        #expect(state.pauses("a", run: run, true)?.isEmpty == true)
+        state.slots.pause(run + 9)
+        #expect(state.schedule().isEmpty)
+        state.slots.pause(run)
+        #expect(started(state.schedule()) == ["c"])
+        #expect(state.schedule().isEmpty)
         _ = state.setMaximumRunning(1)
         #expect(state.items["a"]?.run?.isStopping == false && state.items["c"]?.run?.isStopping == true)
         #expect(try end("a", &state, .delivered).isEmpty)

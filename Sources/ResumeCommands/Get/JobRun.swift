@@ -10,7 +10,7 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    let slots: SlotState.Shared
+    let slots: JobSlots
     let command: GetCommand
     let downloader: Downloader
     private let maxTime: Duration?
@@ -46,7 +46,7 @@ final class JobRun: Sendable {
         self.programs = programs
         maxTime = command.pace.maxTime?.duration
         let perHost = command.load.perHost.map { max($0 / command.pace.connections, 1) }
-        slots = SlotState.Shared(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
+        slots = JobSlots(Slots(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
         patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
     }
 
@@ -86,8 +86,7 @@ final class JobRun: Sendable {
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }
                     request.onPause = { [self, id = job.id, url = request.url] isPaused in
-                        slots.with { isPaused ? $0.pause(id) : $0.goOn(id) }
-                        if !isPaused { await enter(id, url) }
+                        if isPaused { slots.with { $0.pause(id) } } else { await enter(id, url) }
                     }
                     group.addTask { [request] in await self.run(request, of: job) }
                 } catch {
@@ -188,9 +187,6 @@ final class JobRun: Sendable {
 
 /// The places of running jobs.
 extension JobRun {
-    /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
-    private static let interval = Duration.milliseconds(50)
-
     /// Waits for the place of a job that was admitted or has waited.
     ///
     /// - Parameters:
@@ -200,17 +196,12 @@ extension JobRun {
     /// - Returns: False if the task is cancelled.
     @discardableResult
     func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
-        let origin = url.origin
         var hasWaited = false
-        while !Task.isCancelled {
-            let mayBegin = downloader.origins.with(origin) {
-                $0.mayBegin(at: StoreClock.awake.now(), patience: patience)
-            }
+        return await downloader.waitForPlace(at: url, patience: patience) { mayBegin in
             if slots.with({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
             if !mayBegin, !hasWaited { onWait() }
             hasWaited = hasWaited || !mayBegin
-            try? await Task.sleep(for: Self.interval)
+            return false
         }
-        return false
     }
 }

@@ -106,7 +106,7 @@ extension DownloadQueue {
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
         return Report(
-            maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
+            maximumRunning: hasForced ? 1 : state.slots.count, isPaused: state.isHeld,
             items: (inLine + rest).map(reported))
     }
 

@@ -20,9 +20,8 @@ extension DownloadQueue {
     }
 
     private func settleOnce() async {
-        let unstarted = state.running.filter { state.items[$0]?.work == nil }
-        let recording = recording
-        self.recording = []
+        let (unstarted, recording) = (unstarted, recording)
+        (self.unstarted, self.recording) = ([], [])
         let failure = await record()
         for key in unstarted { launch(key) }
         for continuation in recording {

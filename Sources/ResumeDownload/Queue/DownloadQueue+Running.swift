@@ -14,8 +14,7 @@ extension DownloadQueue {
     ) {
         for action in body(&state) {
             switch action {
-            // Begins once its row is recorded.
-            case .start: break
+            case .start(let key): unstarted.append(key)
             case .stop(let key):
                 let work = state.items[key]?.work
                 work?.request.interruption?.set(interruption(of: key))
@@ -65,9 +64,11 @@ extension DownloadQueue {
         request.queuedRows = delivery.row.map { [JobTable.QueuedRow($0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, RateLimiter(bytesPerSecond: item.rateLimit)]
-        request.onPause = { [weak self] isPaused in
-            while await self?.pauses(key, run: run.number, isPaused) == false, !Task.isCancelled {
-                try? await Task.sleep(for: .milliseconds(50))
+        request.onPause = { [weak self, url = request.url, patience = request.retryPolicy.time] isPaused in
+            if isPaused {
+                await self?.pause(run.number)
+            } else {
+                await self?.waitForPlace(of: run.number, at: url, patience: patience)
             }
         }
         request.interruption = Interruption()
@@ -77,7 +78,7 @@ extension DownloadQueue {
         // Runs outside of the actor so as not to block it.
         let task = Task.detached { [request] in
             await self.announceWaiting(for: key)
-            await self.downloader.waitsForOrigin(of: request)
+            await self.waitForPlace(of: run.number, at: request.url, patience: request.retryPolicy.time)
             var request = request
             request.evictedBytes = await self.takeEvictedBytes(of: key)
             let outcome = await Result { [request] in
@@ -90,9 +91,21 @@ extension DownloadQueue {
         state.items[key]?.work = (task, request, delivery.version)
     }
 
-    /// Records that a run waits, or that it goes on; returns false if there is no place for that.
-    private func pauses(_ key: String, run: Int, _ isPaused: Bool) -> Bool {
-        stepIfKnown { $0.pauses(key, run: run, isPaused) }
+    /// Waits until a run has a place, or is stopped.
+    private nonisolated func waitForPlace(of run: Int64, at url: DownloadURL, patience: Duration) async {
+        _ = await downloader.waitForPlace(at: url, patience: patience) { mayBegin in
+            await change { $0.start(run, at: url.host, mayBegin: mayBegin) }
+        }
+    }
+
+    /// Takes the place of a run that is going to wait.
+    private func pause(_ run: Int64) { change { $0.pause(run) } }
+
+    /// Changes which runs have places, and starts others in those that are free.
+    private func change<Result>(_ body: (inout Slots) -> Result) -> Result {
+        let result = body(&state.slots)
+        step { $0.schedule() }
+        return result
     }
 
     /// Returns and clears the number of bytes that the collector removed of a download that is about to run.

@@ -46,7 +46,7 @@ extension QueueState {
     }
 
     mutating func setMaximumRunning(_ maximum: Int) -> [Action] {
-        maximumRunning = max(maximum, 1)
+        slots.count = max(maximum, 1)
         return schedule()
     }
 
@@ -132,7 +132,7 @@ extension QueueState {
     }
 
     /// Whether a run exists and is not being stopped.
-    func isActive(_ key: Key, run number: Int) -> Bool {
+    func isActive(_ key: Key, run number: Int64) -> Bool {
         items[key].map { $0.isRunning && $0.run?.number == number } ?? false
     }
 }

@@ -1,5 +1,5 @@
 extension QueueState {
-    /// The items that wait to run, sorted; the last one runs next.
+    /// The items that wait to run, sorted; with a limit for each host, those of each host.
     struct Line: Sendable {
         /// A place in the line.
         struct Place: Sendable, Comparable {
@@ -14,24 +14,35 @@ extension QueueState {
         }
 
         let order: DownloadQueue.Order
-        private(set) var places: [Place] = []
+        private let separatesHosts: Bool
+        /// The places of each host, or all of them; the last one runs next.
+        private var places: [String: [Place]] = [:]
         /// The lowest and the highest rank so far.
         private var ranks: ClosedRange<Int64> = 0...0
 
-        init(order: DownloadQueue.Order) { self.order = order }
-
-        var isEmpty: Bool { places.isEmpty }
-
-        /// Removes and returns the one that runs next.
-        mutating func takeNext() -> Place? { places.popLast() }
-
-        mutating func insert(_ place: Place) {
-            places.insert(place, at: index(of: place))
+        init(order: DownloadQueue.Order, separatesHosts: Bool) {
+            self.order = order
+            self.separatesHosts = separatesHosts
         }
 
-        mutating func remove(_ place: Place) {
-            let index = index(of: place)
-            if index < places.endIndex, places[index].key == place.key { places.remove(at: index) }
+        var isEmpty: Bool { places.isEmpty }
+        /// All places, next one first.
+        var sorted: [Place] { places.values.joined().sorted(by: >) }
+
+        /// Returns the one that runs next, of the hosts that have room.
+        func next(where hasRoom: (String) -> Bool) -> Place? {
+            places.compactMap { host, places in hasRoom(host) ? places.last : nil }.max()
+        }
+
+        mutating func insert(_ place: Place, at host: String) {
+            let host = separatesHosts ? host : ""
+            places[host, default: []].insert(place)
+        }
+
+        mutating func remove(_ place: Place, at host: String) {
+            let host = separatesHosts ? host : ""
+            places[host]?.remove(place)
+            if places[host]?.isEmpty == true { places[host] = nil }
         }
 
         /// Returns a rank before all others.
@@ -51,16 +62,26 @@ extension QueueState {
         mutating func noteRank(_ rank: Int64) {
             ranks = min(ranks.lowerBound, rank)...max(ranks.upperBound, rank)
         }
+    }
+}
 
-        /// The first index whose place is not before the given one.
-        private func index(of place: Place) -> Int {
-            var low = places.startIndex
-            var high = places.endIndex
-            while low < high {
-                let middle = low + (high - low) / 2
-                if places[middle] < place { low = middle + 1 } else { high = middle }
-            }
-            return low
+/// Sorted places.
+extension [QueueState.Line.Place] {
+    fileprivate mutating func insert(_ place: Element) { insert(place, at: index(of: place)) }
+
+    fileprivate mutating func remove(_ place: Element) {
+        let index = index(of: place)
+        if index < endIndex, self[index].key == place.key { remove(at: index) }
+    }
+
+    /// The first index whose place is not before the given one.
+    private func index(of place: Element) -> Int {
+        var low = startIndex
+        var high = endIndex
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle] < place { low = middle + 1 } else { high = middle }
         }
+        return low
     }
 }
