@@ -11,7 +11,9 @@ extension QueueState.Addition {
         guard let url = try? DownloadURL("http://\(host)/f") else { preconditionFailure("not a URL") }
         var request = DownloadRequest(url, to: destination)
         request.key = key
-        self.init(request, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
+        self.init(
+            request: request, key: request.storeKey, destination: destination, caller: caller, priority: priority,
+            isExclusive: isExclusive)
     }
 }
 

@@ -73,12 +73,12 @@ final class JobRun: Sendable {
                 await feed()
                 self.feed.added.finish()
             }
-            func start(_ step: JobRunner.Step) async {
-                guard case .run(let job) = step else { return await leave(step, request) }
+            func start(_ job: Job, isDone: Bool) async {
                 // No more slots: the command was interrupted.
-                guard await slots.wait(until: { $0.admit(job.id) }) else { return }
+                if !isDone, await !slots.wait(until: { $0.admit(job.id) }) { return }
                 do {
                     var request = try await request(job)
+                    if isDone { return reporter.skipped(request, as: .done, job.id) }
                     rates.limit(&request, job.id)
                     if let maxTime { request.retryPolicy.time = min(request.retryPolicy.time, maxTime) }
                     request.fulfils(job, leaving: programs.rest)
@@ -95,7 +95,7 @@ final class JobRun: Sendable {
                     slots.with { $0.end(job.id) }
                 }
             }
-            var runner = JobRunner(table, choice, atATime: command.load.maxConcurrent)
+            var runner = JobRunner(self, choice)
             for await ids in self.feed.ranges { try await runner.take(ids, start) }
             if runner.isWaiting {
                 let text = "waiting for files that another process downloads"

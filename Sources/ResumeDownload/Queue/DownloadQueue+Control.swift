@@ -160,7 +160,7 @@ extension DownloadQueue {
         if !state.isClosed { step { body(&$0) } }
     }
 
-    func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
+    private func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
         var isKnown = false
         stepIfOpen { state in
             let actions = body(&state)

@@ -49,7 +49,8 @@ extension DownloadQueue {
         var changes: [Change] = []
         for key in keys {
             changes += self.changes(of: key)
-            if !hasMoreDestinations(key) { state.items[key]?.sign = nil }
+            // A run that is about to begin may be for a file that the last one has left.
+            if let item = state.items[key], item.work != nil || !item.isUnderWay { dropSign(of: key) }
         }
         let removed = state.removals
         guard !changes.isEmpty || !removed.isEmpty else { return nil }

@@ -113,6 +113,8 @@ extension DownloadQueue {
         let bytes = (try? await table.takeEvictedBytes(of: key)) ?? 0
         state.items[key]?.evictedBytes = 0
         if bytes > 0 { state.items[key]?.listeners.reset() }
+        // From here on, the lease of the run protects what is stored.
+        dropSign(of: key)
         return bytes
     }
 
@@ -127,15 +129,18 @@ extension DownloadQueue {
 
     /// Asks the store to keep the delivered file while another destination waits for its copy.
     private func announceWaiting(for key: String) async {
-        guard let request = state.items[key]?.request, hasMoreDestinations(key) else {
-            state.items[key]?.sign = nil
+        guard let request = state.items[key]?.request, hasMoreDestinations(key), state.items[key]?.sign == nil else {
             return
         }
-        guard state.items[key]?.sign == nil else { return }
         // If this fails, the file is fetched again for the other destination, which is slower but correct.
         let sign = try? await downloader.store.announceWaiting(
             for: request.url, key: request.key, selection: request.selection)
         if hasMoreDestinations(key) { state.items[key]?.sign = sign }
+    }
+
+    /// Lets the store remove the delivered file, unless another destination waits for its copy.
+    func dropSign(of key: String) {
+        if !hasMoreDestinations(key) { state.items[key]?.sign = nil }
     }
 
     /// Whether there is a delivery besides the current or next one, or whether the current one must run again.
