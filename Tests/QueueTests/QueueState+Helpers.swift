@@ -17,6 +17,11 @@ extension QueueState.Addition {
     }
 }
 
+extension QueueState.Item {
+    /// The destination that the run is for.
+    var runDestination: String? { run.flatMap { self[$0.delivery]?.destination } }
+}
+
 extension QueueState {
     var maximumRunning: Int { slots.count }
 

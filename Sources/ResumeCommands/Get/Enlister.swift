@@ -60,7 +60,7 @@ final class Enlister: Sendable {
         let jobs = try await jobs(for: part.items)
         let results = try await run.table.enlist(jobs, as: listing)
         if command.mayReplace {
-            try await run.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
+            try await run.downloader.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
         }
         let existing = try await existing(part.items, results)
         var due: [(id: Int64, given: JobFeed.Given)] = []
@@ -89,7 +89,7 @@ final class Enlister: Sendable {
                 run.reporter.skipped(list.request(for: item), as: isDone ? .done : .exists)
             } else {
                 if isDone { reopened.append(id) }
-                due.append((id, JobFeed.Given(url: item.url, destination: path)))
+                due.append((id, (item.url, path)))
             }
         }
         if !skipped.isEmpty { try await run.table.set(skipped, to: .done) }

@@ -66,7 +66,7 @@ extension JobRun {
         }
         let now = StoreClock.awake.now()
         let isClosed = [request.url.origin, request.url.redacted].contains { place in
-            downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
+            downloader.origins.with(place) { $0.isClosed(at: now, beyond: request.retryPolicy.time) }
         }
         guard let error = error as? DownloadError, error.code == .unreachable, request.retryPolicy.retries > 0,
             !isClosed, postponed.withLock({ $0.add(id, needsRoom: false) })

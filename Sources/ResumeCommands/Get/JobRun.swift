@@ -16,13 +16,10 @@ final class JobRun: Sendable {
     private let maxTime: Duration?
     private let rates: RateControl
     let programs: Programs
-    /// The longest wait that a server may ask for.
-    let patience: Duration
     /// What failed for now and is tried once more after all others, in which round.
     let postponed = Mutex(PostponedJobs())
     /// The statuses of failed downloads, and how many files were not replaced.
     let failures = Mutex<(statuses: [ExitStatus], kept: Int)>(([], 0))
-    var store: DownloadStore { downloader.store }
 
     /// Makes a run without jobs.
     ///
@@ -47,7 +44,6 @@ final class JobRun: Sendable {
         maxTime = command.pace.maxTime?.duration
         let perHost = command.load.perHost.map { max($0 / command.pace.connections, 1) }
         slots = JobSlots(Slots(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
-        patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
     }
 
     /// Runs the jobs of ``feed`` until it ends.
@@ -85,8 +81,9 @@ final class JobRun: Sendable {
                     request.replacing = replacing
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }
+                    let patience = request.retryPolicy.time
                     request.onPause = { [self, id = job.id, url = request.url] isPaused in
-                        if isPaused { slots.with { $0.pause(id) } } else { await enter(id, url) }
+                        if isPaused { slots.with { $0.pause(id) } } else { await enter(id, url, patience) }
                     }
                     group.addTask { [request] in await self.run(request, of: job) }
                 } catch {
@@ -130,7 +127,9 @@ final class JobRun: Sendable {
             table.release(id)
             slots.with { $0.end(id) }
         }
-        let isRunning = await enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
+        let isRunning = await enter(id, request.url, request.retryPolicy.time) {
+            reporter.waits(for: request, in: downloader.origins)
+        }
         guard isRunning else { return }
         let failure = await download(request, of: job)
         rates.ended(id)
@@ -192,10 +191,11 @@ extension JobRun {
     /// - Parameters:
     ///   - id: The job.
     ///   - url: Its URL.
+    ///   - patience: The longest wait that its server may ask for.
     ///   - onWait: Called once if the job waits for its origin.
     /// - Returns: False if the task is cancelled.
     @discardableResult
-    func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
+    func enter(_ id: Int64, _ url: DownloadURL, _ patience: Duration, onWait: () -> Void = {}) async -> Bool {
         var hasWaited = false
         return await downloader.waitForPlace(at: url, patience: patience) { mayBegin in
             if slots.with({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }

@@ -161,12 +161,8 @@ extension DownloadQueue {
     }
 
     private func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
-        var isKnown = false
-        stepIfOpen { state in
-            let actions = body(&state)
-            isKnown = actions != nil
-            return actions ?? []
-        }
-        return isKnown
+        guard !state.isClosed, let actions = body(&state) else { return false }
+        step { _ in actions }
+        return true
     }
 }

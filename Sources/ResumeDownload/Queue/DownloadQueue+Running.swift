@@ -60,13 +60,13 @@ extension DownloadQueue {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
         // The working directory may have changed since it was requested.
-        request.destination = run.destination
+        request.destination = delivery.destination
         request.queuedRows = delivery.row.map { [JobTable.QueuedRow($0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, RateLimiter(bytesPerSecond: item.rateLimit)]
         request.onPause = { [weak self, url = request.url, patience = request.retryPolicy.time] isPaused in
             if isPaused {
-                await self?.pause(run.number)
+                await self?.change { $0.pause(run.number) }
             } else {
                 await self?.waitForPlace(of: run.number, at: url, patience: patience)
             }
@@ -97,9 +97,6 @@ extension DownloadQueue {
             await change { $0.start(run, at: url.host, mayBegin: mayBegin) }
         }
     }
-
-    /// Takes the place of a run that is going to wait.
-    private func pause(_ run: Int64) { change { $0.pause(run) } }
 
     /// Changes which runs have places, and starts others in those that are free.
     private func change<Result>(_ body: (inout Slots) -> Result) -> Result {
@@ -163,7 +160,7 @@ extension DownloadQueue {
     /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
     private func ended(_ key: String, _ run: QueueState.Run, _ outcome: DownloadOutcome) -> Bool {
         guard let work = state.items[key]?.work else { return false }
-        let wasActive = state.isActive(key, run: run.number)
+        let wasActive = state.items[key]?.isRunning == true
         if work.request.restarts, state.items[key]?.listeners.progress.hasBegun == true {
             state.items[key]?[run.delivery]?.request?.restarts = false
         }

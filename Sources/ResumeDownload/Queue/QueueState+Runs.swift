@@ -21,10 +21,8 @@ extension QueueState {
 
     private mutating func start(_ key: Key) {
         guard let item = items[key], let delivery = item.next else { return }
-        let run = Run(
-            number: Int64(newNumber()), destination: delivery.destination, delivery: delivery.number,
-            callers: Set(delivery.callers))
-        _ = slots.admit(run.number, at: item.host)
+        let run = Run(number: Int64(newNumber()), delivery: delivery.number, callers: Set(delivery.callers))
+        _ = slots.admit(run.number, at: host(of: item))
         update(key) { $0.run = run }
         running.append(key)
         actions.append(.start(key))
@@ -108,19 +106,15 @@ extension QueueState {
     /// An item whose restored deliveries have no request yet waits for those. If only failed deliveries are left, the
     /// item is paused, or has failed if all of them failed permanently.
     mutating func settle(_ key: Key) {
-        guard let item = items[key], !item.hasWork else { return }
-        switch item.wish {
-        case .cancelled, .dropping, .downloading: break
-        case .waiting, .paused, .restored, .failed:
-            if item.deliveries.isEmpty { return remove(key) }
-            let hasFailed = item.deliveries.contains { $0.hasFailed && $0.failure == nil }
-            update(key) {
-                $0.forEachDelivery { $0.hasFailed = false }
-                guard $0.wish == .waiting else { return }
-                let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
-                $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
-            }
-            if items[key]?.wish != .restored { unforce(key) }
+        guard let item = items[key], !item.hasWork, item.wish != .cancelled, item.wish != .dropping else { return }
+        if item.deliveries.isEmpty { return remove(key) }
+        let hasFailed = item.deliveries.contains { $0.hasFailed && $0.failure == nil }
+        update(key) {
+            $0.forEachDelivery { $0.hasFailed = false }
+            guard $0.wish == .waiting else { return }
+            let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
+            $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
         }
+        if items[key]?.wish != .restored { unforce(key) }
     }
 }

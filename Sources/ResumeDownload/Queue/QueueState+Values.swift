@@ -44,7 +44,6 @@ extension QueueState {
     struct Run: Sendable, Hashable {
         /// Its number among all of the queue, also in ``QueueState/slots``.
         let number: Int64
-        let destination: String
         /// The number of the delivery.
         let delivery: Int
         /// The callers that waited for it at the start.
@@ -83,8 +82,6 @@ extension QueueState {
         var rateLimit: Int64? { deliveries.compactMap(\.request?.rateLimit).filter { $0 > 0 }.min() }
         /// The next delivery to run.
         var next: Delivery? { deliveries.first(where: \.isNext) }
-        /// The host of its request; empty if there is none.
-        var host: String { next?.request?.url.host ?? "" }
         var isInLine: Bool { wish == .waiting && run == nil && next != nil }
         /// Whether it runs or waits to run.
         var isUnderWay: Bool { wish == .waiting && hasWork }

@@ -28,10 +28,13 @@ struct QueueState: Sendable {
     static let mostPaused = 64
 
     init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4, maximumPerHost: Int? = nil) {
-        line = Line(order: order, separatesHosts: maximumPerHost != nil)
+        line = Line(order: order)
         slots = Slots(
             count: max(maximumRunning, 1), perHost: maximumPerHost.map { max($0, 1) }, mostPaused: Self.mostPaused)
     }
+
+    /// The host of an item that may run; the same for all if hosts have no limit, since one line is faster than many.
+    func host(of item: Item) -> String { slots.perHost == nil ? "" : item.next?.request?.url.host ?? "" }
 
     /// The keys of the waiting items, next one first.
     var waiting: [Key] {
@@ -63,13 +66,13 @@ struct QueueState: Sendable {
 extension QueueState {
     mutating func insert(_ item: Item) {
         items[item.key] = item
-        if item.isInLine { line.insert(item.place, at: item.host) }
+        if item.isInLine { line.insert(item.place, at: host(of: item)) }
         changed.insert(item.key)
     }
 
     mutating func update(_ key: Key, _ body: (inout Item) -> Void) {
         guard var item = items[key] else { return }
-        if item.isInLine { line.remove(item.place, at: item.host) }
+        if item.isInLine { line.remove(item.place, at: host(of: item)) }
         let before = item.deliveries
         body(&item)
         let left = Set(item.deliveries.map(\.number))

@@ -1,5 +1,5 @@
 extension QueueState {
-    /// The items that wait to run, sorted; with a limit for each host, those of each host.
+    /// The items that wait to run, sorted for each host.
     struct Line: Sendable {
         /// A place in the line.
         struct Place: Sendable, Comparable {
@@ -14,16 +14,12 @@ extension QueueState {
         }
 
         let order: DownloadQueue.Order
-        private let separatesHosts: Bool
-        /// The places of each host, or all of them; the last one runs next.
+        /// The places by host; the last one of a host runs next.
         private var places: [String: [Place]] = [:]
         /// The lowest and the highest rank so far.
         private var ranks: ClosedRange<Int64> = 0...0
 
-        init(order: DownloadQueue.Order, separatesHosts: Bool) {
-            self.order = order
-            self.separatesHosts = separatesHosts
-        }
+        init(order: DownloadQueue.Order) { self.order = order }
 
         var isEmpty: Bool { places.isEmpty }
         /// All places, next one first.
@@ -35,12 +31,10 @@ extension QueueState {
         }
 
         mutating func insert(_ place: Place, at host: String) {
-            let host = separatesHosts ? host : ""
             places[host, default: []].insert(place)
         }
 
         mutating func remove(_ place: Place, at host: String) {
-            let host = separatesHosts ? host : ""
             places[host]?.remove(place)
             if places[host]?.isEmpty == true { places[host] = nil }
         }
