@@ -27,7 +27,8 @@ struct QueueStatePausedTests {
     func hosts() throws {
         var state = QueueState(order: .firstInFirstOut, maximumRunning: 3, maximumPerHost: 1)
         _ = state.add([
-            .init("a1", to: "1", at: "a"), .init("a2", to: "2", at: "a"), .init("a3", to: "3", priority: .high, at: "a"),
+            .init("a1", to: "1", at: "a"), .init("a2", to: "2", at: "a"),
+            .init("a3", to: "3", priority: .high, at: "a"),
             .init("b1", to: "4", at: "b"),
         ])
         #expect(state.running == ["a3", "b1"])

@@ -66,9 +66,11 @@ struct QueueStateRandomTests {
                 let claims = resuming.filter { state.items[$0].map(state.waits) ?? false }
                 let taken = receiving + claims
                 let isFull = taken.count >= state.maximumRunning
-                let isWaiting = isFull || ready.allSatisfy { item in
-                    taken.count { Self.host($0) == Self.host(item.key) } >= state.slots.perHost ?? .max
-                }
+                let isWaiting =
+                    isFull
+                    || ready.allSatisfy { item in
+                        taken.count { Self.host($0) == Self.host(item.key) } >= state.slots.perHost ?? .max
+                    }
                 try #require(forced != nil || isWaiting, "a place is free")
                 if let forced { try #require(forced.run != nil || !runs.isEmpty, "the forced one does not start") }
             }
@@ -170,7 +172,8 @@ struct QueueStateRandomTests {
         if seed % 3 == 0 {
             for number in 0..<6 {
                 walk.state.restore(
-                    .init("\(number)", to: "/0", at: "h\(number % 3)"), rank: Int64(number / 3), isPaused: number % 3 == 0,
+                    .init("\(number)", to: "/0", at: "h\(number % 3)"), rank: Int64(number / 3),
+                    isPaused: number % 3 == 0,
                     isReady: number % 2 == 0)
             }
         }

@@ -60,7 +60,8 @@ final class Enlister: Sendable {
         let jobs = try await jobs(for: part.items)
         let results = try await run.table.enlist(jobs, as: listing)
         if command.mayReplace {
-            try await run.downloader.store.permitReplacing(zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
+            try await run.downloader.store.permitReplacing(
+                zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
         }
         let existing = try await existing(part.items, results)
         var due: [(id: Int64, given: JobFeed.Given)] = []

@@ -99,6 +99,7 @@ package struct Slots: Sendable {
     ///   - host: The host.
     ///   - own: How many places at the host the download has.
     ///   - goesOn: Whether it has begun before, so that it comes first.
+    /// - Returns: Whether there is room.
     func hasRoom(at host: String, besides own: Int = 0, goingOn goesOn: Bool = false) -> Bool {
         guard let perHost else { return true }
         let host = hosts[host] ?? Host()

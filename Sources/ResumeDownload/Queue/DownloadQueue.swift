@@ -42,7 +42,7 @@ public actor DownloadQueue {
         /// Makes a configuration; by default, four downloads run at a time, last in, first out, without other limits.
         public init(
             name: String = "default", order: Order = .lastInFirstOut, maximumRunning: Int = 4,
-            maximumPerHost: Int? = nil, rateLimit: Int64? = nil, 
+            maximumPerHost: Int? = nil, rateLimit: Int64? = nil,
             onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)? = nil
         ) {
             self.name = name
