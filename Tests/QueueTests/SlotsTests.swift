@@ -71,7 +71,7 @@ struct SlotsTests {
 
     @Test("One that goes on waits for its host without a place, and before others of the host")
     func goesOn() {
-        var slots = slots(2, perHost: 1)
+        var slots = slots(3, perHost: 1)
         #expect(slots.admit(1, at: "a") == true)
         #expect(slots.admit(2, at: "a") == false)
         #expect(slots.start(1, at: "a", mayBegin: true) == true)
