@@ -134,6 +134,24 @@ struct DownloadQueueTests {
         }
     }
 
+    @Test("A download that waits for its host leaves the place to one of another host")
+    func hosts() async throws {
+        try await QueueBench.with(.init(order: .firstInFirstOut, maximumRunning: 2, maximumPerHost: 1)) { bench in
+            let first = try await bench.stall("a")
+            let second = try await bench.ask("b")
+            let other = bench.key("c").replacing("127.0.0.1", with: "localhost")
+            var request = DownloadRequest(try DownloadURL(other), to: bench.folder["c"])
+            request.stallTimeout = QueueBench.patience
+            _ = try await bench.queue.download(request)
+            #expect(await bench.names(.waiting) == ["b"])
+            #expect(await bench.names(.downloading) == ["a"])
+            #expect(bench.asked == ["a", "c"])
+            await bench.goOn()
+            for task in [first, second] { _ = try await task.value }
+            #expect(try bench.isWhole("a") && bench.isWhole("b") && bench.isWhole("c"))
+        }
+    }
+
     @Test("A rate limit slows all downloads or one of them; when it is removed, they continue")
     func rates() async throws {
         for isOfAll in [true, false] {

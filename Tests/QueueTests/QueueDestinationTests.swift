@@ -2,6 +2,7 @@ import Dispatch
 import OriginServer
 import ResumeDownload
 import ResumeHTTP
+import ResumeSQLite
 import ResumeStore
 import TestSupport
 import Testing
@@ -71,6 +72,35 @@ struct QueueDestinationTests {
             #expect(try bench.isWhole("a", as: "2"))
             #expect(bench.requests(for: "a").map { $0.byteRange != nil } == [false, true])
             #expect(try await bench.store.entries().isEmpty)
+        }
+    }
+
+    @Test("The store keeps a delivered file for another destination until the run for that one begins")
+    func keptForNext() async throws {
+        try await QueueBench.with { bench in
+            let (reached, gate) = (Flag(), DispatchSemaphore(value: 0))
+            let first = try await bench.stall("a", to: "1") { event in
+                if case .finished = event {
+                    reached.set()
+                    gate.wait()
+                }
+            }
+            let second = try await bench.ask("a", to: "2")
+            await bench.goOn("a")
+            try await bench.wait(for: "the first file is delivered") { reached.isSet }
+            // Nothing can be recorded for a moment.
+            let other = try Connection.open(path: bench.folder["store/store.sqlite"])
+            try other.execute("BEGIN IMMEDIATE")
+            gate.signal()
+            _ = try await first.value
+            try await bench.wait(for: "the second run is recorded") { await bench.queue.isRecording }
+            // Takes a while, since the rows are being written.
+            _ = await bench.queue.report()
+            #expect(await bench.queue.hasAnnouncedWaiting(for: bench.key("a")))
+            try other.execute("COMMIT")
+            _ = try await second.value
+            #expect(try bench.isWhole("a", as: "1") && bench.isWhole("a", as: "2"))
+            #expect(try await bench.store.entries().isEmpty, "nothing is left in the store")
         }
     }
 

@@ -44,13 +44,13 @@ struct QueueStateLifeTests {
         _ = state.add([.init("a", to: "/usb"), .init("a", to: "/home")])
         _ = try end("a", &state, .failed(isOfDestination: true))
         #expect(state.items["a"]?.deliveries.map(\.destination) == ["/usb", "/home"])
-        #expect(state.items["a"]?.run?.destination == "/home")
+        #expect(state.items["a"]?.runDestination == "/home")
         _ = try end("a", &state)
         #expect(state.items["a"]?.deliveries.map(\.destination) == ["/usb"])
         #expect(state.items["a"]?.wish == .paused)
         #expect(state.isIdle)
         _ = state.resume("a")
-        #expect(state.items["a"]?.run?.destination == "/usb")
+        #expect(state.items["a"]?.runDestination == "/usb")
     }
 
     @Test(
@@ -62,7 +62,7 @@ struct QueueStateLifeTests {
         let actions = state.reject("a", [number])
         #expect(actions == (index == 0 ? [.answer([1], .outcome), .stop("a")] : [.answer([2], .outcome)]))
         if index == 0 { _ = try end("a", &state, .stopped) }
-        #expect(state.items["a"]?.run?.destination == (index == 0 ? "/2" : "/1"))
+        #expect(state.items["a"]?.runDestination == (index == 0 ? "/2" : "/1"))
         #expect(state.reject("a", [number]).isEmpty, "it is gone")
         let last = try #require(state.items["a"]?.deliveries.first?.number)
         #expect(state.reject("a", [last]).contains(.stop("a")))

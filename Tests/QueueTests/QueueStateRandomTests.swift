@@ -14,16 +14,18 @@ struct QueueStateRandomTests {
         /// The callers that have not been answered yet.
         var waiting: Set<Int> = []
         /// The runs that were started and have not ended.
-        var runs: [String: Int] = [:]
+        var runs: [String: Int64] = [:]
         var dropping: Set<String> = []
+        /// The items that wait for a place to go on.
+        var resuming: Set<String> = []
 
         mutating func take(_ actions: [QueueState.Action]) throws {
             for action in actions {
                 switch action {
-                case .start(let key, let run):
+                case .start(let key):
                     try #require(runs[key] == nil, "\(key) runs twice")
                     try #require(!dropping.contains(key), "\(key) runs while it is dropped")
-                    runs[key] = run.number
+                    runs[key] = state.items[key]?.run?.number
                     try #require(receiving.count <= state.maximumRunning, "more run than may")
                     let forced = state.items.values.first { $0.key == state.forced && $0.wish == .waiting }
                     try #require(forced == nil || forced?.key == key && runs.count == 1, "beside a forced one")
@@ -39,7 +41,9 @@ struct QueueStateRandomTests {
         }
 
         /// The keys of the runs that have a slot.
-        private var receiving: [String] { runs.keys.filter { state.items[$0]?.run?.isPaused == false } }
+        private var receiving: [String] { runs.keys.filter { state.items[$0].map { !state.waits($0) } ?? false } }
+
+        private static func host(_ key: String) -> String { "h\((Int(key) ?? 0) % 3)" }
 
         private func check() throws {
             let items = state.items.values
@@ -59,7 +63,15 @@ struct QueueStateRandomTests {
             // No silent starvation: a waiting item waits for a free slot, a forced one, or a user.
             let forced = items.first { $0.key == state.forced && $0.wish == .waiting }
             if !state.isHeld, !state.isClosed, !ready.isEmpty {
-                try #require(forced != nil || receiving.count >= state.maximumRunning, "a place is free")
+                let claims = resuming.filter { state.items[$0].map(state.waits) ?? false }
+                let taken = receiving + claims
+                let isFull = taken.count >= state.maximumRunning
+                let isWaiting =
+                    isFull
+                    || ready.allSatisfy { item in
+                        taken.count { Self.host($0) == Self.host(item.key) } >= state.slots.perHost ?? .max
+                    }
+                try #require(forced != nil || isWaiting, "a place is free")
                 if let forced { try #require(forced.run != nil || !runs.isEmpty, "the forced one does not start") }
             }
             for item in items where item.wish == .waiting {
@@ -69,8 +81,8 @@ struct QueueStateRandomTests {
                 try #require(item.run == nil && item.deliveries.allSatisfy { $0.failure != nil }, "not all failed")
             }
             let active = items.filter { $0.run.map { !$0.isStopping } ?? false }
-            try #require(active.count { $0.run?.isPaused == false } <= state.maximumRunning)
-            try #require(active.count { $0.run?.isPaused == true } <= QueueState.mostPaused)
+            try #require(active.count { !state.waits($0) } <= state.maximumRunning)
+            try #require(active.count { state.waits($0) } <= QueueState.mostPaused)
             if forced != nil { try #require(active.count <= 1) }
             if state.isHeld { try #require(active.isEmpty) }
         }
@@ -102,7 +114,9 @@ struct QueueStateRandomTests {
                 let isExclusive = Int.random(in: 0..<8, using: &chance) == 0
                 try take(
                     state.add([
-                        .init(key, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
+                        .init(
+                            key, to: destination, caller: caller, priority: priority, isExclusive: isExclusive,
+                            at: Self.host(key))
                     ]))
             case 6..<8: try endOne(Int.random(in: 0..<4, using: &chance) > 0 ? .delivered : .outdated)
             case 8..<10: try endOne(.stopped)
@@ -134,7 +148,15 @@ struct QueueStateRandomTests {
                 try take(state.reject(key, Set(rejected)))
             case 20, 21:
                 guard let (key, run) = runs.sorted(by: { $0.key < $1.key }).randomElement(using: &chance) else { break }
-                try take(state.pauses(key, run: Bool.random(using: &chance) ? run : run - 1, true) ?? [])
+                resuming.remove(key)
+                if Bool.random(using: &chance) {
+                    state.slots.pause(run)
+                    // One that has ended.
+                    state.slots.pause(-1)
+                } else if !state.slots.start(run, at: Self.host(key), mayBegin: true) {
+                    resuming.insert(key)
+                }
+                try take(state.schedule())
             default: try dropOne()
             }
         }
@@ -143,12 +165,15 @@ struct QueueStateRandomTests {
     @Test("Any operations, in any order", arguments: 0..<400)
     func walk(seed: UInt64) throws {
         var walk = Walk(
-            state: QueueState(order: seed % 2 == 0 ? .lastInFirstOut : .firstInFirstOut, maximumRunning: 3),
+            state: QueueState(
+                order: seed % 2 == 0 ? .lastInFirstOut : .firstInFirstOut, maximumRunning: 3,
+                maximumPerHost: seed % 4 < 2 ? nil : 1),
             chance: SplitMix64(seed: seed))
         if seed % 3 == 0 {
             for number in 0..<6 {
                 walk.state.restore(
-                    .init("\(number)", to: "/0"), rank: Int64(number / 3), isPaused: number % 3 == 0,
+                    .init("\(number)", to: "/0", at: "h\(number % 3)"), rank: Int64(number / 3),
+                    isPaused: number % 3 == 0,
                     isReady: number % 2 == 0)
             }
         }

@@ -8,7 +8,7 @@ struct QueueStateTests {
     typealias Action = QueueState.Action
 
     private func started(_ actions: [Action]) -> [String] {
-        actions.compactMap { if case .start(let key, _) = $0 { key } else { nil } }
+        actions.compactMap { if case .start(let key) = $0 { key } else { nil } }
     }
 
     private func stopped(_ actions: [Action]) -> [String] {
@@ -81,11 +81,11 @@ struct QueueStateTests {
         _ = state.add(["a", "b", "c", "d"].map { .init($0, to: "/\($0)") })
         #expect(state.running == ["a", "b"])
         let run = try #require(state.items["a"]?.run?.number)
-        #expect(
-            state.pauses("a", run: run - 1, true)?.isEmpty == true && state.pauses("d", run: run, true)?.isEmpty == true
-        )
-        #expect(started(state.pauses("a", run: run, true) ?? []) == ["c"])
-        #expect(state.pauses("a", run: run, true)?.isEmpty == true)
+        state.slots.pause(run + 9)
+        #expect(state.schedule().isEmpty)
+        state.slots.pause(run)
+        #expect(started(state.schedule()) == ["c"])
+        #expect(state.schedule().isEmpty)
         _ = state.setMaximumRunning(1)
         #expect(state.items["a"]?.run?.isStopping == false && state.items["c"]?.run?.isStopping == true)
         #expect(try end("a", &state, .delivered).isEmpty)
@@ -127,7 +127,7 @@ struct QueueStateTests {
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
         let own = try end("a", &state, .failed(isOfDestination: true))
         #expect(own.contains(.answer([1], .outcome)))
-        #expect(state.items["a"]?.run?.destination == "/2")
+        #expect(state.items["a"]?.runDestination == "/2")
         _ = state.add([.init("a", to: "/3", caller: 3)])
         #expect(try end("a", &state, .failed(isOfDestination: false)).contains(.answer([2, 3], .outcome)))
         #expect(state.items.isEmpty)
@@ -149,13 +149,13 @@ struct QueueStateTests {
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1"), .init("a", to: "/2")])
         _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
-        #expect(state.items["a"]?.run?.destination == "/2", "the other destination has its turn")
+        #expect(state.items["a"]?.runDestination == "/2", "the other destination has its turn")
         #expect(state.items["a"]?.deliveries.map(\.failure) == [reason, nil])
         _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
         #expect(state.items["a"]?.wish == .failed && state.isIdle)
         #expect(state.pause("a") == nil && state.resumeAll().isEmpty)
         #expect(started(state.add([.init("a", to: "/3")])) == ["a"])
-        #expect(state.items["a"]?.run?.destination == "/3")
+        #expect(state.items["a"]?.runDestination == "/3")
         _ = try end("a", &state)
         #expect(state.items["a"]?.wish == .failed)
         #expect(started(state.resume("a") ?? []) == ["a"])
@@ -165,7 +165,7 @@ struct QueueStateTests {
         _ = try end("a", &state, .failed(isOfDestination: true))
         #expect(state.items["a"]?.wish == .paused)
         #expect(started(state.resumeAll()) == ["a"])
-        #expect(state.items["a"]?.run?.destination == "/2")
+        #expect(state.items["a"]?.runDestination == "/2")
     }
 
     @Test("A caller gets a permanent failure, and nothing stays")
@@ -189,14 +189,14 @@ struct QueueStateTests {
         #expect(started(state.supply([("a", "/1"), ("b", "/1")])).isEmpty)
         #expect(state.items["b"]?.wish == .restored, "it waits for the other request")
         #expect(started(state.supply([("b", "/2")])) == ["b"])
-        #expect(state.items["b"]?.run?.destination == "/2")
+        #expect(state.items["b"]?.runDestination == "/2")
         _ = try end("b", &state)
         #expect(state.items["b"]?.wish == .failed)
         state.restore(.init("c", to: "/1"), rank: 1, isPaused: false, failure: reason, isReady: true)
         state.restore(.init("c", to: "/2"), rank: 1, isPaused: true, isReady: true)
         #expect(state.items["c"]?.wish == .paused)
         #expect(started(state.resumeAll()) == ["c"])
-        #expect(state.items["c"]?.run?.destination == "/2")
+        #expect(state.items["c"]?.runDestination == "/2")
     }
 
     @Test("A caller that leaves is answered at once; when the last one leaves, the download is cancelled softly")
@@ -205,7 +205,7 @@ struct QueueStateTests {
         _ = state.add([.init("a", to: "/a", caller: 1), .init("a", to: "/a", caller: 2)])
         #expect(state.leave(1, of: "a") == [.answer([1], .left)])
         #expect(state.leave(1, of: "a").isEmpty)
-        #expect(state.isActive("a", run: try #require(state.items["a"]?.run?.number)))
+        #expect(state.items["a"]?.isRunning == true)
         #expect(state.leave(2, of: "a") == [.answer([2], .left), .stop("a")])
         #expect(state.items["a"]?.wish == .cancelled)
         // Requested again before the run has ended: it resumes afterwards.
@@ -223,7 +223,7 @@ struct QueueStateTests {
         _ = state.add([.init("a", to: "/1", caller: 1), .init("a", to: "/2", caller: 2)])
         #expect(state.leave(1, of: "a") == [.answer([1], .left), .stop("a")])
         _ = try end("a", &state, .stopped)
-        #expect(state.items["a"]?.run?.destination == "/2")
+        #expect(state.items["a"]?.runDestination == "/2")
     }
 
     @Test("Hard cancel drops when the run has ended; a request before that gets a new download afterwards")
@@ -337,10 +337,8 @@ struct QueueStateTests {
         for key in ["a", "gone"] {
             #expect(state.ended(key, run: run.number + 1, .delivered).isEmpty)
             #expect(state.dropped(key).isEmpty)
-            #expect(!state.isActive(key, run: run.number + 1))
         }
-        #expect(state.isActive("a", run: run.number))
-        #expect(!state.isActive("gone", run: run.number))
+        #expect(state.items["a"]?.isRunning == true)
         #expect(state.running == ["a"])
         #expect(state.ended("a", run: run.number, .delivered) == [.answer([1], .outcome)])
     }

@@ -60,7 +60,7 @@ final class Enlister: Sendable {
         let jobs = try await jobs(for: part.items)
         let results = try await run.table.enlist(jobs, as: listing)
         if command.mayReplace {
-            try await DeliveryRecords(of: run.store).permitReplacing(
+            try await DeliveryRecords(of: run.downloader.store).permitReplacing(
                 zip(jobs, results).map { ($1.destination ?? $0.destination, $0.url) })
         }
         let existing = try await existing(part.items, results)
@@ -90,7 +90,7 @@ final class Enlister: Sendable {
                 run.reporter.skipped(list.request(for: item), as: isDone ? .done : .exists)
             } else {
                 if isDone { reopened.append(id) }
-                due.append((id, JobFeed.Given(url: item.url, destination: path)))
+                due.append((id, (item.url, path)))
             }
         }
         if !skipped.isEmpty { try await run.table.set(skipped, to: .done) }

@@ -123,7 +123,7 @@ extension GetCommand {
         let (threads, spare) = try OpenFileLimit.room(
             for: downloads, connections: pace.connections,
             // Waking more threads would take longer than the work of a small file on each.
-            threads: min(downloads * pace.connections, configuration.threads), besides: SlotState.mostPaused)
+            threads: min(downloads * pace.connections, configuration.threads), besides: Slots.mostPaused)
         configuration.threads = threads
         configuration.connectTimeout = Pace.limit(pace.connectTimeout)
         // While a body waits, samples may be requested.

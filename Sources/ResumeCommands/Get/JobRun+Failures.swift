@@ -6,29 +6,25 @@ import Synchronization
 
 /// How jobs fail.
 extension JobRun {
-    /// Reports a job that does not run.
-    func leave(_ step: JobRunner.Step, _ request: (Job) async throws -> DownloadRequest) async {
-        switch step {
-        case .run: break
-        case .over(let job):
-            do {
-                reporter.skipped(try await request(job), as: .done, job.id)
-            } catch {
-                fail(job, because: error)
-            }
-        case .leftOut(let why):
-            reporter.note(why)
-            reporter.expect(-1, running: -1)
-        case .wrong(let job):
-            let text = "\(job.failure?.text ?? ""). It was not fetched again. \(job.waysOn)"
-            fail(job, because: CommandFailure(.refused, text, isResumable: true, reason: job.failure?.code))
-        case .busy(let job):
-            fail(job, because: command.timeLimitFailure)
-        case .gone(let job):
-            let failure = CommandFailure(
-                .tryAgain, "another process has cancelled or forgotten this download; run the command again")
-            if let job { fail(job, because: failure) } else { reject(failure) }
-        }
+    /// Reports a job that does not run: a later command downloads another file to its path, or it was refused
+    /// permanently before a byte of it was received, and is not named.
+    func leaveOut(_ why: String) {
+        reporter.note(why)
+        reporter.expect(-1, running: -1)
+    }
+
+    /// Reports a job that is not fetched again unless it is named, since it has the wrong digest.
+    func refuseWrong(_ job: Job) {
+        let text = "\(job.failure?.text ?? ""). It was not fetched again. \(job.waysOn)"
+        fail(job, because: CommandFailure(.refused, text, isResumable: true, reason: job.failure?.code))
+    }
+
+    /// Reports a job that was cancelled since it was chosen, or forgotten, or whose row was damaged: then nothing is
+    /// known of it.
+    func miss(_ job: Job?) {
+        let failure = CommandFailure(
+            .tryAgain, "another process has cancelled or forgotten this download; run the command again")
+        if let job { fail(job, because: failure) } else { reject(failure) }
     }
 
     /// Reports and records the failure of a job that does not run.
@@ -70,7 +66,7 @@ extension JobRun {
         }
         let now = StoreClock.awake.now()
         let isClosed = [request.url.origin, request.url.redacted].contains { place in
-            downloader.origins.with(place) { $0.isClosed(at: now, beyond: patience) }
+            downloader.origins.with(place) { $0.isClosed(at: now, beyond: request.retryPolicy.time) }
         }
         guard let error = error as? DownloadError, error.code == .unreachable, request.retryPolicy.retries > 0,
             !isClosed, postponed.withLock({ $0.add(id, needsRoom: false) })

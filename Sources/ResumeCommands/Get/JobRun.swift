@@ -10,19 +10,16 @@ final class JobRun: Sendable {
     let reporter: GetReporter
     /// The jobs to run.
     let feed = JobFeed()
-    let slots: SlotState.Shared
+    let slots: JobSlots
     let command: GetCommand
     let downloader: Downloader
     private let maxTime: Duration?
     private let rates: RateControl
     let programs: Programs
-    /// The longest wait that a server may ask for.
-    let patience: Duration
     /// What failed for now and is tried once more after all others, in which round.
     let postponed = Mutex(PostponedJobs())
     /// The statuses of failed downloads, and how many files were not replaced.
     let failures = Mutex<(statuses: [ExitStatus], kept: Int)>(([], 0))
-    var store: DownloadStore { downloader.store }
 
     /// Makes a run without jobs.
     ///
@@ -46,8 +43,7 @@ final class JobRun: Sendable {
         self.programs = programs
         maxTime = command.pace.maxTime?.duration
         let perHost = command.load.perHost.map { max($0 / command.pace.connections, 1) }
-        slots = SlotState.Shared(SlotState(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
-        patience = command.longestWait(within: command.load.retryTime?.duration ?? RetryPolicy().time)
+        slots = JobSlots(Slots(count: command.load.maxConcurrent, perHost: perHost, mostPaused: mostPaused))
     }
 
     /// Runs the jobs of ``feed`` until it ends.
@@ -73,21 +69,21 @@ final class JobRun: Sendable {
                 await feed()
                 self.feed.added.finish()
             }
-            func start(_ step: JobRunner.Step) async {
-                guard case .run(let job) = step else { return await leave(step, request) }
+            func start(_ job: Job, isDone: Bool) async {
                 // No more slots: the command was interrupted.
-                guard await slots.wait(until: { $0.admit(job.id) }) else { return }
+                if !isDone, await !slots.wait(until: { $0.admit(job.id) }) { return }
                 do {
                     var request = try await request(job)
+                    if isDone { return reporter.skipped(request, as: .done, job.id) }
                     rates.limit(&request, job.id)
                     if let maxTime { request.retryPolicy.time = min(request.retryPolicy.time, maxTime) }
                     request.fulfils(job, leaving: programs.rest)
                     request.replacing = replacing
                     request.onCheck = { [reporter] in reporter.checks($0, bytes: $1) }
                     if skipsExisting { request.ifExists = .skip }
+                    let patience = request.retryPolicy.time
                     request.onPause = { [self, id = job.id, url = request.url] isPaused in
-                        slots.with { isPaused ? $0.pause(id) : $0.goOn(id) }
-                        if !isPaused { await enter(id, url) }
+                        if isPaused { slots.with { $0.pause(id) } } else { await enter(id, url, patience) }
                     }
                     group.addTask { [request] in await self.run(request, of: job) }
                 } catch {
@@ -96,7 +92,7 @@ final class JobRun: Sendable {
                     slots.with { $0.end(job.id) }
                 }
             }
-            var runner = JobRunner(table, choice, atATime: command.load.maxConcurrent)
+            var runner = JobRunner(self, choice)
             for await ids in self.feed.ranges { try await runner.take(ids, start) }
             if runner.isWaiting {
                 let text = "waiting for files that another process downloads"
@@ -131,7 +127,9 @@ final class JobRun: Sendable {
             table.release(id)
             slots.with { $0.end(id) }
         }
-        let isRunning = await enter(id, request.url) { reporter.waits(for: request, in: downloader.origins) }
+        let isRunning = await enter(id, request.url, request.retryPolicy.time) {
+            reporter.waits(for: request, in: downloader.origins)
+        }
         guard isRunning else { return }
         let failure = await download(request, of: job)
         rates.ended(id)
@@ -188,29 +186,22 @@ final class JobRun: Sendable {
 
 /// The places of running jobs.
 extension JobRun {
-    /// How often a job that waits looks for a place, since what opens an origin again is no change of this state.
-    private static let interval = Duration.milliseconds(50)
-
     /// Waits for the place of a job that was admitted or has waited.
     ///
     /// - Parameters:
     ///   - id: The job.
     ///   - url: Its URL.
+    ///   - patience: The longest wait that its server may ask for.
     ///   - onWait: Called once if the job waits for its origin.
     /// - Returns: False if the task is cancelled.
     @discardableResult
-    func enter(_ id: Int64, _ url: DownloadURL, onWait: () -> Void = {}) async -> Bool {
-        let origin = url.origin
+    func enter(_ id: Int64, _ url: DownloadURL, _ patience: Duration, onWait: () -> Void = {}) async -> Bool {
         var hasWaited = false
-        while !Task.isCancelled {
-            let mayBegin = downloader.origins.with(origin) {
-                $0.mayBegin(at: StoreClock.awake.now(), patience: patience)
-            }
+        return await downloader.waitForPlace(at: url, patience: patience) { mayBegin in
             if slots.with({ $0.start(id, at: url.host, mayBegin: mayBegin) }) { return true }
             if !mayBegin, !hasWaited { onWait() }
             hasWaited = hasWaited || !mayBegin
-            try? await Task.sleep(for: Self.interval)
+            return false
         }
-        return false
     }
 }

@@ -6,12 +6,8 @@ import Synchronization
 /// It holds ranges of IDs, not jobs: a list may have millions of lines, which the store has as rows, mostly with
 /// consecutive IDs.
 final class JobFeed: Sendable {
-    /// A job as it was recorded.
-    struct Given {
-        let url: DownloadURL
-        /// The absolute path of the destination.
-        let destination: String
-    }
+    /// A job as it was recorded: its URL, and the absolute path of the destination.
+    typealias Given = (url: DownloadURL, destination: String)
 
     /// How many URLs with secrets may wait.
     private static let mostSecrets = 10_000
@@ -22,8 +18,6 @@ final class JobFeed: Sendable {
     let (ranges, added) = AsyncStream.makeStream(of: ClosedRange<Int64>.self)
     /// The jobs whose URLs are not stored, since they have secrets, and the next ones.
     private let given = Mutex<[Int64: Given]>([:])
-    /// One element at most: a job was taken.
-    private let (spaces, space) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     func add(_ jobs: [(id: Int64, given: Given)]) {
         given.withLock { given in
@@ -39,14 +33,12 @@ final class JobFeed: Sendable {
 
     /// Waits until there is space for URLs with secrets, or the task is cancelled.
     func waitForSpace() async {
-        var iterator = spaces.makeAsyncIterator()
-        while given.withLock({ $0.count >= Self.mostSecrets }), await iterator.next() != nil {}
+        while given.withLock({ $0.count >= Self.mostSecrets }), !Task.isCancelled {
+            // The others last much longer.
+            try? await Task.sleep(for: .milliseconds(100))
+        }
     }
 
     /// Takes a job as it was recorded; nil for one whose row says all.
-    func take(_ id: Int64) -> Given? {
-        let given = given.withLock { $0.removeValue(forKey: id) }
-        if given != nil { space.yield() }
-        return given
-    }
+    func take(_ id: Int64) -> Given? { given.withLock { $0.removeValue(forKey: id) } }
 }

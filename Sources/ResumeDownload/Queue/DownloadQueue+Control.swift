@@ -106,7 +106,7 @@ extension DownloadQueue {
         }
         let hasForced = state.forced.flatMap { state.items[$0]?.isUnderWay } ?? false
         return Report(
-            maximumRunning: hasForced ? 1 : state.maximumRunning, isPaused: state.isHeld,
+            maximumRunning: hasForced ? 1 : state.slots.count, isPaused: state.isHeld,
             items: (inLine + rest).map(reported))
     }
 
@@ -160,13 +160,9 @@ extension DownloadQueue {
         if !state.isClosed { step { body(&$0) } }
     }
 
-    func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
-        var isKnown = false
-        stepIfOpen { state in
-            let actions = body(&state)
-            isKnown = actions != nil
-            return actions ?? []
-        }
-        return isKnown
+    private func stepIfKnown(_ body: (inout QueueState) -> [QueueState.Action]?) -> Bool {
+        guard !state.isClosed, let actions = body(&state) else { return false }
+        step { _ in actions }
+        return true
     }
 }

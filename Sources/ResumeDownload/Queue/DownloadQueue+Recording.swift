@@ -20,9 +20,8 @@ extension DownloadQueue {
     }
 
     private func settleOnce() async {
-        let unstarted = state.running.filter { state.items[$0]?.work == nil }
-        let recording = recording
-        self.recording = []
+        let (unstarted, recording) = (unstarted, recording)
+        (self.unstarted, self.recording) = ([], [])
         let failure = await record()
         for key in unstarted { launch(key) }
         for continuation in recording {
@@ -50,7 +49,8 @@ extension DownloadQueue {
         var changes: [Change] = []
         for key in keys {
             changes += self.changes(of: key)
-            if !hasMoreDestinations(key) { state.items[key]?.sign = nil }
+            // A run that is about to begin may be for a file that the last one has left.
+            if let item = state.items[key], item.work != nil || !item.isUnderWay { dropSign(of: key) }
         }
         let removed = state.removals
         guard !changes.isEmpty || !removed.isEmpty else { return nil }

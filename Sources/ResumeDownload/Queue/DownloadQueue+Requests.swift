@@ -17,7 +17,8 @@ extension DownloadQueue {
             if let other = delivery.request { try request.requireAgreement(with: other) }
         }
         return QueueState.Addition(
-            request, to: destination, caller: caller, priority: priority, isExclusive: isExclusive)
+            request: request, key: request.storeKey, destination: destination, caller: caller, priority: priority,
+            isExclusive: isExclusive)
     }
 
     /// Adds checked requests.
@@ -29,6 +30,17 @@ extension DownloadQueue {
             // The download already runs, so the delivered file must stay for the new destination.
             if state.items[key]?.work != nil { announceLater(for: key) }
         }
+    }
+}
+
+extension DownloadError {
+    static let queueClosed = DownloadError(.closed, Reason("queue-closed"))
+    /// The download was cancelled in the queue.
+    static let cancelledInQueue = DownloadError(.cancelled, Reason("cancelled-in-queue"))
+
+    /// The request conflicts with another one for the same download.
+    static func conflict(_ text: String) -> DownloadError {
+        DownloadError(.conflict, Reason("conflict", with: text))
     }
 }
 

@@ -14,8 +14,7 @@ extension DownloadQueue {
     ) {
         for action in body(&state) {
             switch action {
-            // Begins once its row is recorded.
-            case .start: break
+            case .start(let key): unstarted.append(key)
             case .stop(let key):
                 let work = state.items[key]?.work
                 work?.request.interruption?.set(interruption(of: key))
@@ -61,13 +60,15 @@ extension DownloadQueue {
             return step { $0.ended(key, run: run.number, .stopped) }
         }
         // The working directory may have changed since it was requested.
-        request.destination = run.destination
+        request.destination = delivery.destination
         request.queuedRows = delivery.row.map { [JobTable.QueuedRow($0)] } ?? []
         request.rateLimit = nil
         request.rateLimiters = [limiter, RateLimiter(bytesPerSecond: item.rateLimit)]
-        request.onPause = { [weak self] isPaused in
-            while await self?.pauses(key, run: run.number, isPaused) == false, !Task.isCancelled {
-                try? await Task.sleep(for: .milliseconds(50))
+        request.onPause = { [weak self, url = request.url, patience = request.retryPolicy.time] isPaused in
+            if isPaused {
+                await self?.change { $0.pause(run.number) }
+            } else {
+                await self?.waitForPlace(of: run.number, at: url, patience: patience)
             }
         }
         request.interruption = Interruption()
@@ -77,7 +78,7 @@ extension DownloadQueue {
         // Runs outside of the actor so as not to block it.
         let task = Task.detached { [request] in
             await self.announceWaiting(for: key)
-            await self.downloader.waitsForOrigin(of: request)
+            await self.waitForPlace(of: run.number, at: request.url, patience: request.retryPolicy.time)
             var request = request
             request.evictedBytes = await self.takeEvictedBytes(of: key)
             let outcome = await Result { [request] in
@@ -90,9 +91,18 @@ extension DownloadQueue {
         state.items[key]?.work = (task, request, delivery.version)
     }
 
-    /// Records that a run waits, or that it goes on; returns false if there is no place for that.
-    private func pauses(_ key: String, run: Int, _ isPaused: Bool) -> Bool {
-        stepIfKnown { $0.pauses(key, run: run, isPaused) }
+    /// Waits until a run has a place, or is stopped.
+    private nonisolated func waitForPlace(of run: Int64, at url: DownloadURL, patience: Duration) async {
+        _ = await downloader.waitForPlace(at: url, patience: patience) { mayBegin in
+            await change { $0.start(run, at: url.host, mayBegin: mayBegin) }
+        }
+    }
+
+    /// Changes which runs have places, and starts others in those that are free.
+    private func change<Result>(_ body: (inout Slots) -> Result) -> Result {
+        let result = body(&state.slots)
+        step { $0.schedule() }
+        return result
     }
 
     /// Returns and clears the number of bytes that the collector removed of a download that is about to run.
@@ -100,6 +110,8 @@ extension DownloadQueue {
         let bytes = (try? await table.takeEvictedBytes(of: key)) ?? 0
         state.items[key]?.evictedBytes = 0
         if bytes > 0 { state.items[key]?.listeners.reset() }
+        // From here on, the lease of the run protects what is stored.
+        dropSign(of: key)
         return bytes
     }
 
@@ -114,15 +126,18 @@ extension DownloadQueue {
 
     /// Asks the store to keep the delivered file while another destination waits for its copy.
     private func announceWaiting(for key: String) async {
-        guard let request = state.items[key]?.request, hasMoreDestinations(key) else {
-            state.items[key]?.sign = nil
+        guard let request = state.items[key]?.request, hasMoreDestinations(key), state.items[key]?.sign == nil else {
             return
         }
-        guard state.items[key]?.sign == nil else { return }
         // If this fails, the file is fetched again for the other destination, which is slower but correct.
         let sign = try? await downloader.store.announceWaiting(
             for: request.url, key: request.key, selection: request.selection)
         if hasMoreDestinations(key) { state.items[key]?.sign = sign }
+    }
+
+    /// Lets the store remove the delivered file, unless another destination waits for its copy.
+    func dropSign(of key: String) {
+        if !hasMoreDestinations(key) { state.items[key]?.sign = nil }
     }
 
     /// Whether there is a delivery besides the current or next one, or whether the current one must run again.
@@ -145,7 +160,7 @@ extension DownloadQueue {
     /// - Returns: Whether the download has ended too, so that `onFinish` must be called.
     private func ended(_ key: String, _ run: QueueState.Run, _ outcome: DownloadOutcome) -> Bool {
         guard let work = state.items[key]?.work else { return false }
-        let wasActive = state.isActive(key, run: run.number)
+        let wasActive = state.items[key]?.isRunning == true
         if work.request.restarts, state.items[key]?.listeners.progress.hasBegun == true {
             state.items[key]?[run.delivery]?.request?.restarts = false
         }

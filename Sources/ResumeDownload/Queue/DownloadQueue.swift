@@ -28,6 +28,10 @@ public actor DownloadQueue {
         ///
         /// Small files that have been received and are being committed do not count.
         public var maximumRunning: Int
+        /// How many downloads run at a time of each host, at least 1; nil for no limit.
+        ///
+        /// Each download counts for the host of its URL, even if that redirects to another host.
+        public var maximumPerHost: Int?
         /// The rate limit for all downloads together, in bytes per second; nil for no limit.
         public var rateLimit: Int64?
         /// Called with the key and the result of each download that was delivered or failed.
@@ -35,14 +39,16 @@ public actor DownloadQueue {
         /// For downloads without a waiting caller, this is the only notification.
         public var onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)?
 
-        /// Makes a configuration; by default, four downloads run at a time, last in, first out, without a rate limit.
+        /// Makes a configuration; by default, four downloads run at a time, last in, first out, without other limits.
         public init(
             name: String = "default", order: Order = .lastInFirstOut, maximumRunning: Int = 4,
-            rateLimit: Int64? = nil, onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)? = nil
+            maximumPerHost: Int? = nil, rateLimit: Int64? = nil,
+            onFinish: (@Sendable (String, Result<DownloadResult, any Error>) -> Void)? = nil
         ) {
             self.name = name
             self.order = order
             self.maximumRunning = maximumRunning
+            self.maximumPerHost = maximumPerHost
             self.rateLimit = rateLimit
             self.onFinish = onFinish
         }
@@ -55,6 +61,8 @@ public actor DownloadQueue {
     var state: QueueState
     /// The callers that wait for an answer.
     var waiters: [QueueState.Caller: (key: String, continuation: CheckedContinuation<DownloadResult, any Error>)] = [:]
+    /// The keys of runs that begin as soon as their rows are recorded.
+    var unstarted: [String] = []
     /// The keys whose rows could not be recorded the last time.
     var unrecorded: Set<String> = []
     var isSettling = false
@@ -91,7 +99,9 @@ public actor DownloadQueue {
         self.configuration = configuration
         self.table = table
         limiter = RateLimiter(bytesPerSecond: configuration.rateLimit)
-        state = QueueState(order: configuration.order, maximumRunning: configuration.maximumRunning)
+        state = QueueState(
+            order: configuration.order, maximumRunning: configuration.maximumRunning,
+            maximumPerHost: configuration.maximumPerHost)
         Self.restore(left, into: &state)
     }
 

@@ -7,7 +7,8 @@ struct QueueState: Sendable {
     /// A caller that waits for an answer.
     typealias Caller = Int
 
-    var maximumRunning: Int
+    /// Which runs have a place.
+    var slots: Slots
     /// Whether the whole queue is paused.
     var isHeld = false
     var isClosed = false
@@ -23,17 +24,21 @@ struct QueueState: Sendable {
     var actions: [Action] = []
     private var lastNumber = 0
 
-    init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4) {
+    /// How many runs that have begun may wait without a place.
+    static let mostPaused = 64
+
+    init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4, maximumPerHost: Int? = nil) {
         line = Line(order: order)
-        self.maximumRunning = max(maximumRunning, 1)
+        slots = Slots(
+            count: max(maximumRunning, 1), perHost: maximumPerHost.map { max($0, 1) }, mostPaused: Self.mostPaused)
     }
 
-    /// How many runs count towards ``maximumRunning``.
-    var places: Int { running.count { items[$0]?.run?.isPaused == false } }
+    /// The host of an item that may run; the same for all if hosts have no limit, since one line is faster than many.
+    func host(of item: Item) -> String { slots.perHost == nil ? "" : item.next?.request?.url.host ?? "" }
 
     /// The keys of the waiting items, next one first.
     var waiting: [Key] {
-        let keys = line.places.reversed().map(\.key)
+        let keys = line.sorted.map(\.key)
         return keys.filter { $0 == forced } + keys.filter { $0 != forced }
     }
 
@@ -61,13 +66,13 @@ struct QueueState: Sendable {
 extension QueueState {
     mutating func insert(_ item: Item) {
         items[item.key] = item
-        if item.isInLine { line.insert(item.place) }
+        if item.isInLine { line.insert(item.place, at: host(of: item)) }
         changed.insert(item.key)
     }
 
     mutating func update(_ key: Key, _ body: (inout Item) -> Void) {
         guard var item = items[key] else { return }
-        if item.isInLine { line.remove(item.place) }
+        if item.isInLine { line.remove(item.place, at: host(of: item)) }
         let before = item.deliveries
         body(&item)
         let left = Set(item.deliveries.map(\.number))

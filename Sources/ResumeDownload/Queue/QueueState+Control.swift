@@ -46,7 +46,7 @@ extension QueueState {
     }
 
     mutating func setMaximumRunning(_ maximum: Int) -> [Action] {
-        maximumRunning = max(maximum, 1)
+        slots.count = max(maximum, 1)
         return schedule()
     }
 
@@ -79,20 +79,18 @@ extension QueueState {
         let wish: Wish = row.failure != nil ? .failed : row.state == .paused ? .paused : .restored
         if items[row.key] == nil {
             let priority = DownloadQueue.Priority(rawValue: Int(clamping: row.priority)) ?? .normal
-            var item = Item(place: .init(priority: priority, rank: rank, key: row.key), wish: wish)
-            item.url = row.url
-            item.listeners = Listeners(.init(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes))
-            insert(item)
+            let progress = Listeners.Progress(receivedBytes: row.receivedBytes, totalBytes: row.totalBytes)
+            insert(
+                Item(
+                    place: .init(priority: priority, rank: rank, key: row.key), wish: wish, url: row.url,
+                    listeners: Listeners(progress)))
         }
         var recorded = row
         recorded.receivedBytes = 0
         recorded.totalBytes = nil
-        var delivery = newDelivery(to: row.destination)
-        delivery.isKept = true
-        delivery.isRestored = true
-        delivery.request = request
-        delivery.row = recorded
-        delivery.failure = row.failure
+        let delivery = Delivery(
+            number: newNumber(), destination: row.destination, isKept: true, request: request, row: recorded,
+            isRestored: true, failure: row.failure)
         update(row.key) {
             $0.deliveries.append(delivery)
             $0.lastFailure = $0.lastFailure ?? row.failure
@@ -129,10 +127,5 @@ extension QueueState {
     /// Removes an item as soon as it does not run.
     private mutating func forget(_ item: Item) {
         if item.run == nil { remove(item.key) } else { update(item.key) { $0.run?.isLast = true } }
-    }
-
-    /// Whether a run exists and is not being stopped.
-    func isActive(_ key: Key, run number: Int) -> Bool {
-        items[key].map { $0.isRunning && $0.run?.number == number } ?? false
     }
 }

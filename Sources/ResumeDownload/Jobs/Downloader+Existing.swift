@@ -1,4 +1,3 @@
-import ResumeFiles
 import ResumeStore
 
 /// Files that exist at the destination and are kept.
@@ -45,19 +44,5 @@ extension Downloader {
         result.kept = reason
         onEvent(.finished(result))
         return result
-    }
-
-    /// Waits, before a download begins, until its origin may be asked; its place is free for that time.
-    func waitsForOrigin(of request: DownloadRequest) async {
-        let clock = request.waitClock
-        func mayBegin() -> Bool {
-            (request.origins ?? origins).with(request.url.origin) {
-                $0.mayBegin(at: clock.now(), patience: request.retryPolicy.time)
-            }
-        }
-        if mayBegin() { return }
-        await request.onPause?(true)
-        while !mayBegin(), !Task.isCancelled { try? await clock.sleep(clock.now() + .milliseconds(50)) }
-        await request.onPause?(false)
     }
 }

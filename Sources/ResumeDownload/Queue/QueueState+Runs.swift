@@ -13,21 +13,19 @@ extension QueueState {
             return takeActions()
         }
         // If the limit was lowered, the most recent starts are stopped.
-        let active = running.filter { items[$0]?.run.map { !$0.isPaused && !$0.isStopping } ?? false }
-        for surplus in active.dropFirst(maximumRunning).reversed() { stop(surplus) }
-        let resuming = running.count { items[$0]?.run?.isResuming == true }
-        while places + resuming < maximumRunning, let next = line.takeNext() { start(next.key) }
+        let active = running.filter { items[$0]?.run.map { !$0.isStopping && slots.hasPlace($0.number) } ?? false }
+        for surplus in active.dropFirst(slots.count).reversed() { stop(surplus) }
+        while slots.mayAdmit, let next = line.next(where: { slots.hasRoom(at: $0) }) { start(next.key) }
         return takeActions()
     }
 
     private mutating func start(_ key: Key) {
-        guard let delivery = items[key]?.next else { return }
-        let run = Run(
-            number: newNumber(), destination: delivery.destination, delivery: delivery.number,
-            callers: Set(delivery.callers))
+        guard let item = items[key], let delivery = item.next else { return }
+        let run = Run(number: Int64(newNumber()), delivery: delivery.number, callers: Set(delivery.callers))
+        _ = slots.admit(run.number, at: host(of: item))
         update(key) { $0.run = run }
         running.append(key)
-        actions.append(.start(key, run))
+        actions.append(.start(key))
     }
 
     /// Stops a run; if its item is still to run, it waits before all others.
@@ -41,30 +39,11 @@ extension QueueState {
         actions.append(.stop(key))
     }
 
-    /// How many runs may wait without counting towards the limit.
-    static let mostPaused = 64
-
-    /// Records that a run waits to try again, so that another one has its place, or that it goes on.
-    ///
-    /// - Returns: nil if there is no place to go on.
-    mutating func pauses(_ key: Key, run number: Int, _ isPaused: Bool) -> [Action]? {
-        guard let run = items[key]?.run, run.number == number, run.isPaused != isPaused else { return [] }
-        if isPaused, running.count - places >= Self.mostPaused { return [] }
-        if !isPaused, !run.isStopping, places >= maximumRunning {
-            if !run.isResuming { update(key) { $0.run?.isResuming = true } }
-            return nil
-        }
-        update(key) {
-            $0.run?.isPaused = isPaused
-            $0.run?.isResuming = false
-        }
-        return schedule()
-    }
-
     /// Records that a run has ended.
-    mutating func ended(_ key: Key, run number: Int, _ ending: Ending) -> [Action] {
+    mutating func ended(_ key: Key, run number: Int64, _ ending: Ending) -> [Action] {
         guard let item = items[key], let run = item.run, run.number == number else { return [] }
         running.removeAll { $0 == key }
+        slots.end(number)
         update(key) { $0.run = nil }
         switch ending {
         case .delivered, .outdated: delivered(item, run, isOutdated: ending == .outdated)
@@ -127,19 +106,15 @@ extension QueueState {
     /// An item whose restored deliveries have no request yet waits for those. If only failed deliveries are left, the
     /// item is paused, or has failed if all of them failed permanently.
     mutating func settle(_ key: Key) {
-        guard let item = items[key], !item.hasWork else { return }
-        switch item.wish {
-        case .cancelled, .dropping, .downloading: break
-        case .waiting, .paused, .restored, .failed:
-            if item.deliveries.isEmpty { return remove(key) }
-            let hasFailed = item.deliveries.contains { $0.hasFailed && $0.failure == nil }
-            update(key) {
-                $0.forEachDelivery { $0.hasFailed = false }
-                guard $0.wish == .waiting else { return }
-                let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
-                $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
-            }
-            if items[key]?.wish != .restored { unforce(key) }
+        guard let item = items[key], !item.hasWork, item.wish != .cancelled, item.wish != .dropping else { return }
+        if item.deliveries.isEmpty { return remove(key) }
+        let hasFailed = item.deliveries.contains { $0.hasFailed && $0.failure == nil }
+        update(key) {
+            $0.forEachDelivery { $0.hasFailed = false }
+            guard $0.wish == .waiting else { return }
+            let isForGood = $0.deliveries.allSatisfy { $0.failure != nil }
+            $0.wish = isForGood ? .failed : hasFailed ? .paused : .restored
         }
+        if items[key]?.wish != .restored { unforce(key) }
     }
 }

@@ -3,24 +3,13 @@ extension QueueState {
     /// A request for a delivery.
     struct Addition: Sendable {
         var request: DownloadRequest
+        /// Its key in the store.
         var key: Key
         var destination: String
         /// The caller that waits for it; nil if it is wanted without one.
         var caller: Caller?
         var priority: DownloadQueue.Priority
         var isExclusive: Bool
-
-        init(
-            _ request: DownloadRequest, to destination: String, caller: Caller? = nil,
-            priority: DownloadQueue.Priority = .normal, isExclusive: Bool = false
-        ) {
-            self.request = request
-            key = request.storeKey
-            self.destination = destination
-            self.caller = caller
-            self.priority = priority
-            self.isExclusive = isExclusive
-        }
     }
 
     /// Adds requests, in order, before any of them is started.

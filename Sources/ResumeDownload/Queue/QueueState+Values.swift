@@ -42,18 +42,13 @@ extension QueueState {
 
     /// One attempt at a delivery.
     struct Run: Sendable, Hashable {
-        let number: Int
-        let destination: String
+        /// Its number among all of the queue, also in ``QueueState/slots``.
+        let number: Int64
         /// The number of the delivery.
         let delivery: Int
         /// The callers that waited for it at the start.
         let callers: Set<Caller>
         var isStopping = false
-        /// Whether it waits to try again, or to be delivered with other small files; then it does not count towards
-        /// ``QueueState/maximumRunning``.
-        var isPaused = false
-        /// Whether it waits for a place to go on, before items that have not begun.
-        var isResuming = false
         /// Whether the item is removed as soon as the run has ended.
         var isLast = false
     }
@@ -160,8 +155,8 @@ extension QueueState {
 
     /// An action for the queue to perform.
     enum Action: Sendable, Hashable {
-        /// The queue begins a run once its row is recorded, which it sees in the items.
-        case start(Key, Run)
+        /// Begin the run of an item once its row is recorded.
+        case start(Key)
         case stop(Key)
         case answer([Caller], Answer)
         /// Remove the partial data, then call ``QueueState/dropped(_:)``.
