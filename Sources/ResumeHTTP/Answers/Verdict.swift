@@ -140,7 +140,9 @@ package enum Verdict: Sendable, Hashable {
         }
         let found: Representation? =
             if case .complete(let stored, _) = self { stored } else { continuation?.representation }
-        if let other = found?.completeLength, other != length { self = .refuse(.otherLength(other, than: length)) }
+        if let other = found?.completeLength, other != length {
+            self = .refuse(Reason("other-length", with: other, length))
+        }
     }
 
     /// Judges a 200 or 203 response, which is the whole file from byte 0 whatever was requested.

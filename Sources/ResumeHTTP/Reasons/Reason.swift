@@ -155,10 +155,6 @@ extension Reason {
         Reason("length-changed", [.isChange], with: old, new)
     }
 
-    static func otherLength(_ found: Int64, than expected: Int64) -> Reason {
-        Reason("other-length", with: found, expected)
-    }
-
     static let contentTypeChanged = Reason("content-type-changed")
     static let digestChanged = Reason("digest-changed", [.isChange])
     static let digestsConflict = Reason("digests-conflict")
