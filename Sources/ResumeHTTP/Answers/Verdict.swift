@@ -133,11 +133,6 @@ package enum Verdict: Sendable, Hashable {
 
     /// Refuses a file of another length than the caller knows.
     private mutating func require(_ length: Int64) {
-        if case .startOver(var fresh, let reason) = self, fresh.completeLength == nil {
-            // The end of a body of unknown length may be a cut.
-            fresh.completeLength = length
-            self = .startOver(fresh, reason)
-        }
         let found: Representation? =
             if case .complete(let stored, _) = self { stored } else { continuation?.representation }
         if let other = found?.completeLength, other != length {
@@ -151,7 +146,9 @@ package enum Verdict: Sendable, Hashable {
     ) -> Verdict {
         let fields = response.headerFields
         guard !isCoded(fields, policy) else { return .refuse(.contentCoded) }
-        let fresh = Representation(startedBy: response)
+        var fresh = Representation(startedBy: response)
+        // The end of a body of unknown length may be a cut.
+        fresh.completeLength = fresh.completeLength ?? policy.completeLength
         var context = context
         if case .range(let range) = plan, range.start > 0,
             let end = range.askedEnd ?? held.representation?.completeLength
