@@ -123,13 +123,3 @@ struct SurvivingBytes {
         }
     }
 }
-
-extension Reason {
-    static let unsyncedLost = Reason("unsynced-lost")
-    static let blobShort = Reason("blob-short")
-    static let blobMissing = Reason("blob-missing")
-
-    static func blockDamaged(_ range: Range<Int64>) -> Reason {
-        Reason("block-damaged", with: range.lowerBound, range.upperBound - 1)
-    }
-}

@@ -32,7 +32,7 @@ extension Connection {
     }
 
     /// The same for a representation and its request.
-    static let answerAssignment =
+    static let responseAssignment =
         "(\(representationColumns)) = \(placeholders(representationColumns)), \(requesterAssignment)"
 
     static let columns = """
@@ -126,7 +126,7 @@ extension Connection {
             objections: Entry.Objections(
                 goneAt: row.integer(19).map(clamped),
                 sightings: row.text(27).flatMap { Sightings(stored: $0) },
-                closedSize: row.integer(28)),
+                boundedRange: row.integer(28)),
             isInUse: false)
     }
 

@@ -4,13 +4,11 @@ import ResumeHTTP
 
 /// A fetch, which begins without a row if the store holds nothing.
 struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
-    /// Sends a request.
     typealias Send = (HTTPFields) async throws -> FetchResponse<Parts>
 
     let caller: Caller
     /// The key that the caller named; nil for that of the URL.
     let key: String?
-    /// The requested ranges; nil for all.
     let selection: RangeSelection?
     let retries: RetryPolicy
     /// The maximum number of bytes.
@@ -97,8 +95,8 @@ extension Fetch {
                     // The caller's client sends no HEAD. If-Range serves the same purpose.
                     return try await RequestOutcome.of { try await send(plan.conditional.fields).begun }
                 }
-                if try await transfer.insist(unless: loop.client.isOfOneAnswer) {
-                    loop.client.isOfOneAnswer = true
+                if try await transfer.insist(unless: loop.client.isOfOneResponse) {
+                    loop.client.isOfOneResponse = true
                     continue
                 }
                 do {

@@ -10,7 +10,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
     /// The response to the first request, if it was sent before.
     var first: Result<FetchResponse<Body>, any Error>?
     /// Whether all of them were received in one response of this fetch.
-    var isOfOneAnswer = false
+    var isOfOneResponse = false
     /// The maximum number of bytes.
     let limit: Int64
     /// Called with the number of stored bytes and of all bytes, after each part of a body.
@@ -52,7 +52,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
     var firstTurn: OriginPace.Turn? { first == nil ? nil : 0 }
 
     mutating func willReceive(_ verdict: Verdict, after held: HeldPartial) async {
-        if verdict.usesBody { isOfOneAnswer = verdict.replaces }
+        if verdict.usesBody { isOfOneResponse = verdict.replaces }
     }
 
     func refused(by head: HTTPResponse, _ body: Body?, because reason: Reason) async throws -> RequestOutcome {

@@ -6,7 +6,7 @@ import ResumeSQLite
 extension Transfer {
     /// Whether bytes go on only because of the digest that the caller names.
     package var isUnderDigest: Bool {
-        (exchange.standing == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.digest
+        (exchange.resource == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.digest
     }
 
     /// Whether stored bytes carry the mark of a digest.
@@ -16,7 +16,7 @@ extension Transfer {
 
     /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.
     func beginMarked() async throws {
-        exchange.standing = .underDigest
+        exchange.resource = .underDigest
         writer.withhold()
         guard let mark = policy.digest?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
         guard memory == nil else {
@@ -53,11 +53,11 @@ extension Transfer {
 
     /// Continues with a new blob if the stored bytes were found not to have the digest that the caller still names.
     ///
-    /// - Parameter isOfOneAnswer: Whether one response of this run has brought all bytes, so that they are new.
+    /// - Parameter isOfOneResponse: Whether one response of this run has brought all bytes, so that they are new.
     /// - Returns: Whether it does.
     /// - Throws: ``StoreError``
-    package func insist(unless isOfOneAnswer: Bool) async throws -> Bool {
-        guard let digest = policy.digest, !isOfOneAnswer, try await refusedDigest == digest else { return false }
+    package func insist(unless isOfOneResponse: Bool) async throws -> Bool {
+        guard let digest = policy.digest, !isOfOneResponse, try await refusedDigest == digest else { return false }
         try await note(.digestInsisted)
         try await takeOwnVariant()
         return true
@@ -86,23 +86,4 @@ extension [Entry.Chunk] {
             return chunk.length > 0 || end > chunk.offset
         }
     }
-}
-
-extension Reason {
-    /// What has become of bytes that do not have the expected digest.
-    package enum Rest: String {
-        case kept = "nothing was written, and the received file is kept in the store"
-        case dropped = "nothing was written"
-        case passedOn = "the output is incomplete, and wrong"
-    }
-
-    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: Rest) -> Reason {
-        let found = found == expected ? nil : found
-        return Reason(
-            "digest-mismatch",
-            "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest.rawValue)")
-    }
-
-    package static let digestInsisted = Reason("digest-insisted")
 }

@@ -51,7 +51,7 @@ extension Transfer {
     /// Bytes of another caller are replaced if they are incomplete and the server did not name the header fields of the
     /// requests in `Vary`.
     func leaveForeignEntry() async throws {
-        let isOther = exchange.standing == .moved && !partial.isEmpty && !passesOn
+        let isOther = exchange.isOfOther && !partial.isEmpty && !passesOn
         guard isOther || exchange.access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else {
             return
         }
@@ -59,7 +59,7 @@ extension Transfer {
     }
 
     /// Requires the server to confirm the bytes although they belong to this caller.
-    package func requireAnswer() {
+    package func requireConfirmation() {
         if exchange.access == .granted { exchange.access = .unconfirmed }
     }
 
@@ -111,23 +111,18 @@ extension Transfer {
         }
         earlier.damage = nil
         exchange.bodies.forget()
-        exchange.standing = .same
+        exchange.resource = .same
         exchange.proved = nil
         begin(with: nil)
         exchange.access = .granted
         writer.grant()
     }
-}
 
-extension Reason {
-    static let tooManyVariants = Reason("too-many-variants")
-}
+    // MARK: The row of a transfer
 
-/// The row of a transfer.
-///
-/// If a download has no stored bytes, its lease is a lock on its key. The row is created when there is something to
-/// record.
-extension Transfer {
+    // If a download has no stored bytes, its lease is a lock on its key. The row is created when there is something to
+    // record.
+
     /// Calls a closure when there is a row, or at once if there is one already.
     package func whenClaimed(_ body: @escaping @Sendable (isolated Transfer) -> Void) {
         if case .open(.key(let lease, _)) = state { return state = .open(.key(lease, onClaim: body)) }

@@ -128,7 +128,3 @@ extension Transfer {
         return source.isWhole
     }
 }
-
-extension Reason {
-    static let promoted = Reason("promoted")
-}

@@ -103,11 +103,6 @@ public actor Transfer {
         try await body(self)
     }
 
-    /// Returns the number of requested bytes of a representation; nil if it is not known.
-    func length(of representation: Representation) -> Int64? {
-        HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
-    }
-
     /// Prepares for a verdict, which has changed nothing yet: for its body, or records why there is none.
     ///
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`,
@@ -116,7 +111,8 @@ public actor Transfer {
         try requireOpen()
         try await noteAbsence(response)
         if let use = verdict.continuation {
-            try await requireRoom(for: length(of: use.representation), replacing: verdict.replaces ? receivedBytes : 0)
+            try await requireRoom(
+                for: entry.length(of: use.representation), replacing: verdict.replaces ? receivedBytes : 0)
         }
         switch verdict {
         case .append(let continuation):
