@@ -107,7 +107,7 @@ struct SurvivingBytes {
             chunks = []
             reason = .blobShort
         }
-        if trustsLengths, entry.content?.grows == true, isOfThisBoot, chunks.count == 1, chunks == entry.chunks,
+        if trustsLengths, entry.grows, isOfThisBoot, chunks.count == 1, chunks == entry.chunks,
             let part = chunks.first, part.length > 0, size > part.end
         {
             // A longer tail was not written by this program.

@@ -95,6 +95,7 @@ extension DownloadStore {
         package var state: State { content?.state ?? .partial }
         package var chunks: [Chunk] { content?.chunks ?? [] }
         var agreedSamples: Int? { content?.agreedSamples }
+        var grows: Bool { content?.grows == true }
 
         /// The name of its download, which is the same for all variants.
         package var name: String { Variant.name(key, variant) }

@@ -113,7 +113,7 @@ extension Transfer {
 
     /// Records what a response came from, if that is not known or has changed.
     func recordResource() async throws {
-        guard exchange.access != .foreign, !isUnderDigest, let source = caller.provenance,
+        guard access != .foreign, !isUnderDigest, let source = caller.provenance,
             source != entry.requester.resource
         else {
             return
@@ -138,7 +138,7 @@ extension Transfer {
         caller.identity = RequestIdentity(url, headerFields, secret: policy.secretHeaderFields)
         exchange.isRenewed = true
         // No response to the new request has confirmed the stored bytes yet.
-        if exchange.access == .granted, !partial.isEmpty { exchange.access = .unconfirmed }
+        if access == .granted, !partial.isEmpty { access = .unconfirmed }
     }
 }
 

@@ -165,7 +165,7 @@ extension Transfer {
         entry.requester = requester
         entry.url = url
         // The server sends these bytes to this caller.
-        exchange.access = .granted
+        access = .granted
         exchange.resource = .same
         for index in entry.chunks.indices { entry.content?.chunks[index].mark = nil }
         (blob as? MemoryBlob)?.owner = caller.identity

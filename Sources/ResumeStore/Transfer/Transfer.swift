@@ -70,12 +70,18 @@ public actor Transfer {
     /// Whether there is a row, or none is needed because the store is in memory.
     var isClaimed: Bool { if case .row = state.hold { true } else { false } }
 
+    /// Whether the caller may use the stored bytes.
+    var access: HeldPartial.Access {
+        get { exchange.access }
+        set { exchange.access = newValue }
+    }
+
     /// The number of bytes in the blob from offset 0, recorded or not.
     nonisolated var held: Int64 { main.held }
 
     /// The current state of the stored bytes.
     package var partial: HeldPartial {
-        var partial = entry.held(upTo: held, exchange.access)
+        var partial = entry.held(upTo: held, access)
         partial.isUnderDigest = isUnderDigest
         partial.isUnproved = partial.isUnproved || isMarked && policy.digest == nil
         return partial
@@ -150,7 +156,7 @@ public actor Transfer {
         guard let blob else { return }
         exchange.bodies.begin(after: receivedBytes)
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
-        if awaitsDigest, entry.content?.grows == true {
+        if awaitsDigest, entry.grows {
             // The blob may soon contain bytes that are discarded.
             try checkpoint()
             try disk?.writeNow { [entry] connection in try connection.stopGrowing(id: entry.id) }

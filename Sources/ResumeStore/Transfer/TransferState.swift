@@ -81,7 +81,7 @@ extension Transfer {
         var bodies = BodyCount()
 
         /// Whether the last response is of another resource than the stored bytes.
-        var isOfOther: Bool { resource != .same && resource != .underDigest }
+        var isOfOther: Bool { ![.same, .underDigest].contains(resource) }
     }
 
     /// The bytes that were stored before this transfer.
