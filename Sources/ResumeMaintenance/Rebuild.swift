@@ -144,7 +144,7 @@ struct Rebuild {
                 var entry = saved.entry
                 entry.id = number
                 try connection.insert(entry, saved.blocks)
-                try connection.record(.damaged, key: entry.key, reason: .rebuilt, bytes: entry.receivedBytes)
+                try connection.record(.damaged, key: entry.key, reason: Reason("rebuilt"), bytes: entry.receivedBytes)
             }
         }
     }
@@ -211,10 +211,6 @@ struct Rebuild {
         for changed in [aside, folder.blobs, folder.root] { try changed.file.synchronize() }
         report.asideFolder = "\(folder.path)/\(name)"
     }
-}
-
-extension Reason {
-    fileprivate static let rebuilt = Reason("rebuilt")
 }
 
 package typealias RebuildReport = DownloadStore.RebuildReport

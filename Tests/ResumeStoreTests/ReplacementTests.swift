@@ -173,7 +173,7 @@ struct ReplacementTests {
         try await DownloadStore.with { store, folder in
             try await store.leave(300_000, of: Self.old)
             let transfer = try await store.begin()
-            await transfer.requireAnswer()
+            await transfer.requireConfirmation()
             try await Self.new.fill(transfer, upTo: 100_000)
             try await transfer.close()
             let (_, ranges) = try await Self.fetch(Self.old, from: store, to: folder["out"])

@@ -73,7 +73,7 @@ extension DownloadRun {
         switch step {
         case .ask:
             try await transfer.note(.digestToBeConfirmed)
-            await transfer.requireAnswer()
+            await transfer.requireConfirmation()
         case .fetchAgain:
             try await transfer.refuse(expected, because: reason)
             try await transfer.startBeside(because: reason, forgetsLength: !isLengthVerified)

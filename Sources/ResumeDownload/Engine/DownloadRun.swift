@@ -48,7 +48,7 @@ struct DownloadRun {
         try await requireFreeNameOfHeld()
         // A caller found that the file is not the expected one. The server may have another one by now.
         if request.digest == nil, await transfer.isComplete, try await transfer.refusedDigest != nil {
-            await transfer.requireAnswer()
+            await transfer.requireConfirmation()
         }
         while true {
             try await loop.run()
@@ -213,7 +213,7 @@ extension DownloadRun: RequestClient {
         await request.onPause?(false)
     }
 
-    func noAnswer(_ failure: any Error) -> NoAnswer? {
+    func noResponse(_ failure: any Error) -> NoResponse? {
         switch (failure as? TransportError)?.code {
         case .notConnected?: .unreachable
         case .connectionClosed?, .stalled?: .silent

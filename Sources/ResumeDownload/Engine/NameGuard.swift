@@ -177,11 +177,12 @@ extension DownloadRun {
             SampleGrid(over: [0..<size], seed: request.sampleSeed), of: representation, isProved: true,
             policy: await transfer.policy)
         while let sample = course.next {
-            let response = try await run.answer(to: sample) { try await $0.response(to: $1) }
+            let response = try await run.response(to: sample) { try await $0.response(to: $1) }
             switch course.receive(response.head, to: sample) {
             case .append:
                 let bytes = try await Blocking.run { try file.read(sample.range) }
-                if let offset = course.compare(sample, response.head, response.body, with: bytes) {
+                let received = sample.bytes(of: response.body, after: response.head)
+                if let offset = course.compare(sample, received, with: bytes) {
                     return .differs(at: offset)
                 }
             case .retry(let reason, let seconds):

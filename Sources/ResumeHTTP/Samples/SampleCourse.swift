@@ -90,21 +90,20 @@ package struct SampleCourse: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - head: The head of the response.
-    ///   - body: Its body.
+    ///   - received: The requested bytes of the response; nil if it does not have all of them.
     ///   - other: The other bytes; nil if they need not be compared.
     /// - Returns: The offset of the first byte that differs; nil if there is none, or if the response has fewer bytes
     ///   than were requested.
     package mutating func compare(
-        _ request: SampleRequest, _ head: HTTPResponse, _ body: [UInt8], with other: [UInt8]?
+        _ request: SampleRequest, _ received: ArraySlice<UInt8>?, with other: [UInt8]?
     ) -> Int64? {
-        guard let sent = request.bytes(of: body, after: head) else {
+        guard let received else {
             found = .unproved(.samplesUnanswered)
             return nil
         }
         var offset = request.range.lowerBound
-        for (stored, received) in zip(other ?? [], sent) {
-            guard stored == received else {
+        for (stored, sent) in zip(other ?? [], received) {
+            guard stored == sent else {
                 found = .differ(.samplesDiffer(at: offset))
                 return offset
             }

@@ -23,7 +23,6 @@ package struct ForeignPartial: Sendable, Hashable {
         case store = "resume-store"
     }
 
-    /// The path of the data.
     let path: String
     package let program: Program
     /// The ranges that the program has received, in order and disjoint, without those that may not be on the disk.
@@ -145,7 +144,6 @@ extension ForeignPartial.ControlFile.Format {
     }
 }
 
-/// What is copied of a file.
 extension ForeignPartial {
     /// The bytes of a file that are copied into a store.
     struct Source: Sendable {

@@ -30,7 +30,7 @@ extension BlobWriter {
         /// Returns how often the parts of an entry are committed.
         private func pace(of entry: Entry) -> PartLedger.Pace {
             if entry.id == 0 { return .never }
-            guard entry.content?.grows == true, entry.chunks.count < 2 else { return .often }
+            guard entry.grows, entry.chunks.count < 2 else { return .often }
             return .rarely(upTo: min(interval / 4, PartLedger.mostGrowing))
         }
 

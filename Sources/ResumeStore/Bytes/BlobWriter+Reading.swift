@@ -17,7 +17,6 @@ extension BlobWriter {
     /// Forbids reading until it is allowed again.
     func withhold() { changeReading { $0.isWithheld = true } }
 
-    /// Allows reading.
     func grant() { changeReading { $0.isWithheld = false } }
 
     /// Reports that more bytes may be readable.

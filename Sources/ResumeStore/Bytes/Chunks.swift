@@ -2,7 +2,6 @@
 package protocol Extent {
     /// The offset of the first byte.
     var offset: Int64 { get }
-    /// The number of bytes.
     var length: Int64 { get }
 }
 
@@ -10,7 +9,6 @@ extension Extent {
     /// The offset of the end, excluded; does not trap on the numbers of a manipulated row.
     package var end: Int64 { offset.addingSaturating(length) }
 
-    /// The range of the bytes.
     package var range: Range<Int64> { offset..<max(offset, end) }
 }
 
@@ -55,7 +53,6 @@ extension Array where Element: Extent {
         }
     }
 
-    /// The number of bytes.
     package var heldBytes: Int64 { sum(\.length) }
 }
 

@@ -3,7 +3,6 @@
 /// It is a pure value. Its methods return what to do; ``PartStream`` and ``BlobWriter`` do it and report back. All
 /// positions are offsets in the blob.
 struct PartLedger: Sendable {
-    /// A commit to be made.
     struct Commit: Sendable, Hashable {
         let row: PartReference
         /// The end of the bytes that survive the process after this commit.
@@ -36,7 +35,6 @@ struct PartLedger: Sendable {
 
     /// How often received bytes are committed.
     var pace = Pace.often
-    /// The row that records the part.
     var row: PartReference
     /// The end of the bytes in the blob, recorded or not.
     private(set) var received: Int64

@@ -10,7 +10,6 @@ extension PartStream {
         let storage: any BodyStorage
     }
 
-    /// Reads the course of the current body; nil if there is no body.
     func course<Result: Sendable>(_ read: (BodyCourse) -> Result) -> Result? {
         body.withLock { body in body.map { read($0.course) } }
     }

@@ -107,7 +107,7 @@ struct SurvivingBytes {
             chunks = []
             reason = .blobShort
         }
-        if trustsLengths, entry.content?.grows == true, isOfThisBoot, chunks.count == 1, chunks == entry.chunks,
+        if trustsLengths, entry.grows, isOfThisBoot, chunks.count == 1, chunks == entry.chunks,
             let part = chunks.first, part.length > 0, size > part.end
         {
             // A longer tail was not written by this program.
@@ -121,15 +121,5 @@ struct SurvivingBytes {
             abandoned.append(name)
             chunks = []
         }
-    }
-}
-
-extension Reason {
-    static let unsyncedLost = Reason("unsynced-lost")
-    static let blobShort = Reason("blob-short")
-    static let blobMissing = Reason("blob-missing")
-
-    static func blockDamaged(_ range: Range<Int64>) -> Reason {
-        Reason("block-damaged", with: range.lowerBound, range.upperBound - 1)
     }
 }

@@ -168,12 +168,6 @@ extension EvictionRule.Group {
     }
 }
 
-extension Reason {
-    static let expired = Reason("expired")
-    static let gone = Reason("gone")
-    static let purged = Reason(.purged)
-}
-
 extension Duration {
     /// The seconds, rounded up, so that nothing is removed before its time.
     fileprivate var wholeSeconds: Int64 { components.seconds.addingSaturating(components.attoseconds > 0 ? 1 : 0) }

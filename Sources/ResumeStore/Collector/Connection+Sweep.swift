@@ -6,7 +6,6 @@ extension Connection {
     enum Sweep: String {
         /// The folders of blobs, by their number.
         case folders = "swept folders"
-        /// The entries, by their ID.
         case entries = "swept entries"
     }
 

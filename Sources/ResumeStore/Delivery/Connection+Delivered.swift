@@ -4,11 +4,9 @@ package import ResumeSQLite
 
 /// What was recorded of a path.
 package struct DeliveryRecord: Sendable, Hashable {
-    /// The absolute path.
     package var path: String
     /// The URL without user info and signature.
     package var url: String
-    /// The delivered file; nil if none was delivered.
     package var file: DeliveredFile?
     /// A file that is about to get the name, or that the user has named to be replaced, by a download of ``url``.
     var next: DeliveredFile?
@@ -60,7 +58,6 @@ extension Connection {
             """, path, WallClock.milliseconds, url, next.text)
     }
 
-    /// Records a file that has its name.
     borrowing func recordDelivery(of file: DeliveredFile.Text, at path: String, from url: String) throws {
         let now = WallClock.milliseconds
         let first = "UPDATE delivered SET seen = ?, url = ?, file = ?, next = NULL WHERE path = ? AND file IS NULL"
@@ -89,7 +86,6 @@ extension Connection {
             """, path, WallClock.milliseconds, url, file.stored, isNews)
     }
 
-    /// Returns the record of a path; nil if there is none.
     borrowing func delivered(at path: String) throws -> DeliveryRecord? {
         try first("SELECT path, url, file, next FROM delivered WHERE path = ?", path) { Self.record($0) }
     }
@@ -192,8 +188,4 @@ extension Connection {
                 AND list < (SELECT list FROM queued WHERE id = ?4 AND destination = ?3)
             """, Job.State.cancelled.rawValue, Reason.superseded.stored, path, row.id)
     }
-}
-
-extension Reason {
-    fileprivate static let superseded = Reason("superseded")
 }

@@ -100,8 +100,8 @@ final class DeliveryBatch: Sendable {
 
     /// Delivers batches until no file is waiting.
     private func serve(_ store: DownloadStore) {
-        while let answers = serveNext(store) {
-            for (waiter, outcome) in answers { waiter.resume(returning: outcome) }
+        while let results = serveNext(store) {
+            for (waiter, outcome) in results { waiter.resume(returning: outcome) }
         }
     }
 

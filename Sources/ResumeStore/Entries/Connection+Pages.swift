@@ -69,7 +69,6 @@ extension Connection {
                 """
         }
 
-        /// The values of the parameters.
         static func values(_ query: EntryQuery, after position: EntryQuery.Position?, limit: Int64) -> SQLiteValues {
             let start: SQLiteValues = position.map { [$0.value, $0.id] } ?? []
             return start + (query.boundsUse ? [query.usedBefore] : []) + [limit]

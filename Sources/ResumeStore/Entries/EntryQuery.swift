@@ -18,7 +18,6 @@ package struct EntryQuery: Sendable, Hashable {
     }
 
     var order: Order
-    /// Whether the order is reversed.
     var isReversed: Bool
     /// The state of the entries; nil for any.
     var state: Entry.State?

@@ -23,7 +23,6 @@ package struct EntryReader: Sendable {
         try await found { connection in try connection.entries(where: column, is: name) }
     }
 
-    /// Returns all variants of a download.
     package func variants(ofKey name: String) async throws -> [Entry] {
         try await found { connection in
             try connection.variants(of: name).compactMap { try connection.entry(key: Variant.key(name, $0.number)) }

@@ -6,7 +6,6 @@ import ResumeSQLite
 /// If there are many, they are combined as a shell combines the files of a folder: by the next component of the URL or
 /// path. So the time does not depend on the number of entries.
 package struct NameSearch: Sendable {
-    /// What has the names.
     package enum Subject: Sendable {
         /// Entries; only those that are pinned or not, unless nil.
         case entries(pinned: Bool?)
@@ -14,14 +13,11 @@ package struct NameSearch: Sendable {
         case jobs(onlyLeft: Bool)
     }
 
-    /// Which of the names.
     package enum Column: String, Sendable, CaseIterable {
         case key, url, destination
     }
 
-    /// What has the names.
     var subject: Subject
-    /// Which of the names.
     var column: Column
     /// The text that they begin with.
     var prefix: String
@@ -37,7 +33,6 @@ package struct NameSearch: Sendable {
     package struct Match: Sendable, Hashable {
         /// The name, or its beginning up to and including a slash.
         package var text: String
-        /// Whether this is the whole name.
         package var isWhole = true
         /// The received bytes and the length of the file, where they are known.
         package var receivedBytes: Int64?

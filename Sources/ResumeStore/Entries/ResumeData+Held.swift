@@ -30,8 +30,3 @@ extension ResumeData {
         return .otherRepresentationHeld
     }
 }
-
-extension Reason {
-    static let partialGone = Reason("partial-gone")
-    static let otherRepresentationHeld = Reason("other-representation-held")
-}

@@ -1,5 +1,5 @@
 import ResumeFiles
-package import ResumeHTTP
+import ResumeHTTP
 import ResumeSQLite
 
 /// An error of the store: what happened, what to do about it, and the cause.
@@ -163,12 +163,5 @@ extension StoreError {
         default:
             self.init(.io, "\(error)", cause: error)
         }
-    }
-}
-
-extension Reason {
-    /// Returns what the store found wrong with stored bytes as the reason for starting over.
-    package static func heldBytesDiffer(_ error: StoreError) -> Reason {
-        Reason(Code(rawValue: error.code.description), error.message)
     }
 }

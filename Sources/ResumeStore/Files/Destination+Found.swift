@@ -39,7 +39,6 @@ extension Destination {
         })
     }
 
-    /// Opens the file.
     func open() throws -> OpenFile { try StoreError.wrapping { try OpenFile(path, flags: O_RDONLY) } }
 
     /// Returns the bytes of a range of the file; fewer if it is shorter.

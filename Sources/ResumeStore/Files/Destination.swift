@@ -15,7 +15,6 @@ package struct Destination: Sendable, Hashable {
     /// Whether the file is recorded before it gets its name, so that a later run recognizes it.
     package var isRecorded = false
 
-    /// The complete path.
     package let path: String
 
     /// Creates a destination and checks, before anything is fetched, that it can be written.

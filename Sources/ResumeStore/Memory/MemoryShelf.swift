@@ -125,7 +125,6 @@ struct MemoryShelf {
         size -= items.removeValue(forKey: key)?.size ?? 0
     }
 
-    /// Removes all idle entries.
     mutating func removeIdle() {
         for item in items.values where !item.isInUse { remove(item.entry.key) }
     }

@@ -2,8 +2,6 @@
 package struct Block: Sendable, Hashable {
     /// The offset of the first byte in the file.
     package var offset: Int64
-    /// The number of bytes.
     package var length: Int64 = 0
-    /// The CRC-32C of the bytes.
     var checksum: UInt32 = 0
 }

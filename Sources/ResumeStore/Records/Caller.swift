@@ -3,7 +3,6 @@ package import ResumeHTTP
 
 /// The caller of a download, and the conditions under which it resumes.
 package struct Caller: Sendable {
-    /// The requested URL.
     var url: DownloadURL
     /// The part of the request that decides about access to the bytes; nil if the caller does not specify it.
     var identity: RequestIdentity? { didSet { code = nil } }

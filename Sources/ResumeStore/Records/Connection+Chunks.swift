@@ -9,12 +9,6 @@ struct PartReference: Sendable, Hashable {
     var generation: Int64
     /// The offset of the part's first byte.
     var offset: Int64
-
-    init(id: Int64, generation: Int64, offset: Int64) {
-        self.id = id
-        self.generation = generation
-        self.offset = offset
-    }
 }
 
 /// The rows of `chunk` and `block`.

@@ -32,7 +32,7 @@ extension Connection {
     }
 
     /// The same for a representation and its request.
-    static let answerAssignment =
+    static let responseAssignment =
         "(\(representationColumns)) = \(placeholders(representationColumns)), \(requesterAssignment)"
 
     static let columns = """
@@ -116,17 +116,17 @@ extension Connection {
             // Before the first response, a row has generation 0.
             content: generation == 0
                 ? nil
-                : Entry.Content(
+                : .init(
                     generation: generation, bootID: bootID, representation: representation(row), state: state,
                     grows: row.integer(25) == generation,
                     agreedSamples: row.integer(26).map { Int(clamping: max($0, 0)) }),
             destination: row.text(12),
             isPinned: row.integer(13) != 0,
-            times: Entry.Times(created: clamped(createdAt), used: clamped(usedAt)),
-            objections: Entry.Objections(
+            times: .init(created: clamped(createdAt), used: clamped(usedAt)),
+            objections: .init(
                 goneAt: row.integer(19).map(clamped),
                 sightings: row.text(27).flatMap { Sightings(stored: $0) },
-                closedSize: row.integer(28)),
+                boundedRange: row.integer(28)),
             isInUse: false)
     }
 

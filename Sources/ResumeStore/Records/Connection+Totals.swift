@@ -41,7 +41,6 @@ extension Connection {
         try totals("SELECT count(*), CAST(total(received) AS INTEGER) FROM download")
     }
 
-    /// Sets the totals to the sums.
     borrowing func setTotals() throws {
         let sums = try sums()
         // The row itself may be gone.

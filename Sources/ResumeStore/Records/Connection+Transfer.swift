@@ -41,7 +41,7 @@ extension Connection {
         let isCurrent = try update(
             entry,
             """
-            \(Self.answerAssignment), boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
+            \(Self.responseAssignment), boot_id = ?, refused_digest = NULL, gone_at = NULL, generation = ?,
             state = 'partial', used_at = ?, grows = ?, adopted = ?, seen = NULL
             """,
             Self.values(of: representation) + Self.values(of: requester, url: url)
@@ -57,7 +57,7 @@ extension Connection {
         try run("DELETE FROM block WHERE download = ?", entry.id)
         try setChunks(
             chunks, of: entry.id, generation: fresh,
-            plannedEnd: HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength)
+            plannedEnd: entry.length(of: representation))
         for block in blocks { try insert(block, of: entry.id) }
         return try self.entry(id: entry.id).map { (old, $0) }
     }
@@ -70,7 +70,7 @@ extension Connection {
     ) throws -> Bool {
         try run("UPDATE chunk SET mark = NULL WHERE download = ? AND generation = ?", entry.id, entry.generation)
         return try update(
-            entry, "\(Self.answerAssignment), adopted = ?",
+            entry, "\(Self.responseAssignment), adopted = ?",
             Self.values(of: representation) + Self.values(of: requester, url: url) + [agreedSamples])
     }
 
@@ -170,7 +170,6 @@ extension Connection {
         try rows("\(Self.events) WHERE key = ifnull(?, key) ORDER BY id", key, body: Self.event)
     }
 
-    /// Returns the last event of an entry.
     borrowing func lastEvent(key: String) throws -> Event? {
         try first("\(Self.events) WHERE key = ? ORDER BY id DESC LIMIT 1", key, body: Self.event)
     }

@@ -21,7 +21,6 @@ extension Connection {
         ) { Self.entry($0) == nil ? $0.integer(0) : nil }
     }
 
-    /// Returns the number of unreadable rows.
     package borrowing func unreadableRows() throws -> Int64 {
         let parts = try count("SELECT count(*) \(Self.unreadableParts)")
         return try parts + count("SELECT count(*) \(Self.lostBlocks)") + Int64(unreadableEntries().count)

@@ -58,7 +58,6 @@ package enum DownloadName {
 struct Variant: Sendable {
     /// The row's ID; newer rows have larger ones.
     var id: Int64
-    /// Its number, which is 1 for the first.
     var number: Int
     /// The request it was fetched with.
     var requester: Requester

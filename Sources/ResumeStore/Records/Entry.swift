@@ -3,7 +3,6 @@ public import ResumeHTTP
 extension DownloadStore {
     /// A download in the store.
     public struct Entry: Sendable, Hashable {
-        /// Whether bytes are missing.
         package enum State: String, Sendable, Hashable {
             /// Bytes are or may be missing.
             case partial
@@ -35,7 +34,6 @@ extension DownloadStore {
             let bootID: String
             /// The representation that the bytes belong to.
             var representation: Representation
-            /// Whether bytes are missing.
             package var state = State.partial
             /// The stored parts, in the order of their offsets.
             package var chunks: [Chunk] = []
@@ -56,8 +54,8 @@ extension DownloadStore {
             package var goneAt: Int64?
             /// The responses that contradicted the stored file.
             var sightings: Sightings?
-            /// The size of the closed ranges that it sends although it refuses open ones.
-            var closedSize: Int64?
+            /// The size of the ranges with an end that it sends although it refuses those without one.
+            var boundedRange: Int64?
         }
 
         /// In milliseconds since 1970.
@@ -97,6 +95,7 @@ extension DownloadStore {
         package var state: State { content?.state ?? .partial }
         package var chunks: [Chunk] { content?.chunks ?? [] }
         var agreedSamples: Int? { content?.agreedSamples }
+        var grows: Bool { content?.grows == true }
 
         /// The name of its download, which is the same for all variants.
         package var name: String { Variant.name(key, variant) }
@@ -119,7 +118,6 @@ extension DownloadStore {
                 || representation?.validator != nil
         }
 
-        /// The state that the next request depends on.
         package var held: HeldPartial { held(upTo: chunks.contiguousEnd) }
 
         /// The same with a given number of contiguous bytes and the caller's access to them.
@@ -130,11 +128,15 @@ extension DownloadStore {
                 access: access, isUnproved: agreedSamples == 0)
         }
 
-        /// The name of the blob; nil if there is none.
         package var blobName: BlobName? { chunks.first.flatMap { BlobName(path: $0.path) } }
 
         /// The part that is written next.
         var part: PartReference { part(at: chunks.current?.offset ?? 0) }
+
+        /// The number of requested bytes of a representation; nil if it is not known.
+        func length(of representation: Representation) -> Int64? {
+            HeldPartial(representation: representation, length: 0, selection: selection).totalLength
+        }
 
         func part(at offset: Int64) -> PartReference { PartReference(id: id, generation: generation, offset: offset) }
 
@@ -206,12 +208,6 @@ extension DownloadStore {
         public var entries: Int64
         /// The number of bytes of all entries.
         public var receivedBytes: Int64
-
-        /// Creates totals.
-        init(entries: Int64, receivedBytes: Int64) {
-            self.entries = entries
-            self.receivedBytes = receivedBytes
-        }
     }
 }
 

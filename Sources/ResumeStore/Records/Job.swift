@@ -2,7 +2,6 @@ package import ResumeHTTP
 
 /// A row of a queue, without secrets: a download that a program has queued, or a job of the command line.
 package struct Job: Sendable, Hashable {
-    /// The state of a job.
     package enum State: String, Sendable, Hashable {
         case waiting, running, paused
         /// It failed permanently, and runs again only on request.
@@ -164,7 +163,6 @@ extension JobTable {
 
     /// A row of a queue that a delivery fulfils.
     package struct QueuedRow: Sendable {
-        /// The row.
         var id: Int64
         /// The key that the row was read with.
         var key: String

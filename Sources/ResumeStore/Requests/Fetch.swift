@@ -4,7 +4,6 @@ import ResumeHTTP
 
 /// A fetch, which begins without a row if the store holds nothing.
 struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
-    /// Sends a request.
     typealias Send = (HTTPFields) async throws -> FetchResponse<Parts>
     /// Takes the number of stored bytes and of all bytes, after each part of a body.
     typealias OnProgress = @Sendable (Int64, Int64?) async -> Void
@@ -12,7 +11,6 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
     let caller: Caller
     /// The key that the caller named; nil for that of the URL.
     let key: String?
-    /// The requested ranges; nil for all.
     let selection: RangeSelection?
     let retries: RetryPolicy
     /// The maximum number of bytes.

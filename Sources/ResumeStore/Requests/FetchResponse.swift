@@ -6,7 +6,6 @@ public import ResumeHTTP
 public struct FetchResponse<Body> {
     /// The status and the header fields, after redirects.
     package var head: HTTPResponse
-    /// The parts of the body.
     package var body: Body
     /// The URL that the response came from, after redirects; nil for the requested one.
     ///

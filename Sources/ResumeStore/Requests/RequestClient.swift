@@ -6,7 +6,6 @@ package import ResumeHTTP
 /// A method that reads from the network throws a ``RequestOutcome`` if the request failed. Any other error ends the
 /// download.
 package protocol RequestClient {
-    /// The body of a response.
     associatedtype Body
 
     /// Receives the bytes.
@@ -60,7 +59,7 @@ package protocol RequestClient {
     func pausing(_ wait: () async throws -> Void) async throws
 
     /// Returns what a failure without a response says about the server; nil if nothing.
-    func noAnswer(_ failure: any Error) -> NoAnswer?
+    func noResponse(_ failure: any Error) -> NoResponse?
 
     /// The turn of the first request, if its response has arrived already.
     var firstTurn: OriginPace.Turn? { get }
@@ -93,14 +92,13 @@ extension RequestClient {
 
     func pausing(_ wait: () async throws -> Void) async throws { try await wait() }
 
-    func noAnswer(_ failure: any Error) -> NoAnswer? { nil }
+    func noResponse(_ failure: any Error) -> NoResponse? { nil }
 
     var renews: Bool { false }
 }
 
 /// What a request without a response says about the server.
-package enum NoAnswer: Sendable {
-    /// There is no connection.
+package enum NoResponse: Sendable {
     case unreachable
     /// The connection was closed, or nothing was received.
     case silent

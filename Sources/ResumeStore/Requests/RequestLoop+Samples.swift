@@ -3,7 +3,7 @@ package import ResumeHTTP
 
 extension RequestClient {
     /// Sends a request for a sample and reads the body of its response, which is empty if the status is not 206.
-    package mutating func answer(
+    package mutating func response(
         to request: SampleRequest, _ send: (inout Self, Plan) async throws -> FetchResponse<Body>
     ) async throws -> FetchResponse<[UInt8]> {
         try Task.checkCancellation()
@@ -56,7 +56,7 @@ extension RequestLoop {
         var course = if let samples, samples.held == held { samples.course } else { fresh }
         defer { samples = course.next == nil ? nil : (course, held) }
         while let request = course.next {
-            let response = try await client.answer(to: request, send)
+            let response = try await client.response(to: request, send)
             note(response.head, from: response.url?.origin)
             switch course.receive(response.head, to: request) {
             case .append:
@@ -73,15 +73,14 @@ extension RequestLoop {
             {
                 throw RequestOutcome.askForWhole(reason)
             }
+            let received = request.bytes(of: response.body, after: response.head)
             var stored: [UInt8]?
             do {
-                if request.bytes(of: response.body, after: response.head) != nil {
-                    stored = try await transfer.sample(request.range)
-                }
+                if received != nil { stored = try await transfer.sample(request.range) }
             } catch let error as StoreError where error.code == .heldBytesDiffer {
                 // These bytes are damaged on disk. They are requested again before the delivery.
             }
-            _ = course.compare(request, response.head, response.body, with: stored)
+            _ = course.compare(request, received, with: stored)
         }
         if !fresh.isProved, case .agree(let count) = course.verdict {
             try await transfer.prove(

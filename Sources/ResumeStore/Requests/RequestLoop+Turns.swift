@@ -97,7 +97,7 @@ extension RequestLoop {
         if failure is CancellationError || Task.isCancelled { throw CancellationError() }
         let (origin, total) = await (transfer.origin, transfer.partial.totalLength)
         let now = clock.now()
-        let isUnreachable = client.noAnswer(failure) == .unreachable
+        let isUnreachable = client.noResponse(failure) == .unreachable
         let moment = RetryBudget.Moment(
             now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
         let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
@@ -110,7 +110,7 @@ extension RequestLoop {
         }
         if let asked = (failure as? ResponseFailure)?.afterSeconds {
             // Other downloads wait or end as well, instead of asking.
-            for place in [closing, await transfer.caller.url.redacted] {
+            for place in [pausedOrigin, await transfer.caller.url.redacted] {
                 if let place { origins.with(place) { $0.close(until: now + (delay ?? .seconds(asked))) } }
             }
         }

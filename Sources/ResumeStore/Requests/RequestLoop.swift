@@ -25,7 +25,7 @@ package struct RequestLoop<Client: RequestClient> {
     private var response: FetchResponse<Client.Body>?
     /// The origin that wants no request for any of its files for some time, according to the last response; nil if there
     /// is none.
-    var closing: String?
+    var pausedOrigin: String?
     /// How often a refusal was attributed to the requests of other downloads.
     var timesYielded = 0
 
@@ -53,7 +53,7 @@ package struct RequestLoop<Client: RequestClient> {
 
     /// Sends requests until the transfer is complete.
     package mutating func run(_ send: Send) async throws {
-        if let size = await transfer.closedSize { machine.ranges = RangeCourse(closed: size) }
+        if let size = await transfer.boundedRange { machine.ranges = RangeCourse(closed: size) }
         defer { endRequest() }
         var action = machine.handle(.goOn)
         while true {
@@ -91,27 +91,27 @@ package struct RequestLoop<Client: RequestClient> {
             return .prepared(after: clock.now() - now)
         case .receive(let verdict, let held):
             await client.willReceive(verdict, after: held)
-            guard verdict.usesBody, let answer = response.take() else {
+            guard verdict.usesBody, let response = response.take() else {
                 return .received(.body(received: 0, failure: nil))
             }
             if let turn { origins.with(turn.origin) { $0.serves(turn.number) } }
             let start = verdict.replaces ? 0 : held.length
             return .received(
-                try await client.move(answer.body, of: answer.head, verdict, from: start, budget: &machine.budget))
+                try await client.move(response.body, of: response.head, verdict, from: start, budget: &machine.budget))
         case .renew:
             guard let head = response?.head else { break }
             return .renewed(try await client.renew(after: head))
         case .refuse(let reason, let isRepeated):
-            guard let answer = response else { break }
+            guard let response else { break }
             do {
-                throw try await client.refused(by: answer.head, answer.body, because: reason)
+                throw try await client.refused(by: response.head, response.body, because: reason)
             } catch let error where !(error is RequestOutcome) && isRepeated {
                 if let turn { origins.with(turn.origin) { _ = $0.refusals.insert(reason.code) } }
                 throw error
             }
         case .end(let outcome, let reason, let size):
             if let reason { try await transfer.note(reason) }
-            try await transfer.noteClosed(size)
+            try await transfer.noteBoundedRange(size)
             try await follow(outcome)
         case .fail(let reason): throw DownloadError.unstable(reason)
         case .finish: return .isComplete
@@ -126,20 +126,20 @@ package struct RequestLoop<Client: RequestClient> {
         if client.firstTurn == nil { try Task.checkCancellation() }
         let plan = await transfer.plan(avoidsRange: reason)
         turn = try await takeTurn()
-        closing = nil
+        pausedOrigin = nil
         return .planned(plan, await transfer.stored)
     }
 
     /// Evaluates a response, unless it is attributed to the requests of other downloads.
     private mutating func evaluate(
-        _ answer: FetchResponse<Client.Body>, to plan: Plan
+        _ received: FetchResponse<Client.Body>, to plan: Plan
     ) async throws -> DownloadMachine.Input {
-        response = answer
-        let head = answer.head
+        response = received
+        let head = received.head
         guard let turn else { return .goOn }
-        let sender = answer.url?.origin ?? turn.origin
+        let sender = received.url?.origin ?? turn.origin
         note(head, from: sender)
-        let isOwnWait = ResponseTiming(head).afterSeconds != nil && closing == nil
+        let isOwnWait = ResponseTiming(head).afterSeconds != nil && pausedOrigin == nil
         if [403, 416, 429, 503].contains(head.status.code), !isOwnWait,
             try await giveWay(to: turn, because: head.status.code)
         {
@@ -148,7 +148,7 @@ package struct RequestLoop<Client: RequestClient> {
         }
         let held = await transfer.partial
         let evaluation = try await transfer.evaluate(
-            head, to: plan, from: answer.url, trust: answer.trust, isConfirmed: machine.hasCompared(held.length),
+            head, to: plan, from: received.url, trust: received.trust, isConfirmed: machine.hasCompared(held.length),
             delivered: client.deliveredRepresentation)
         var refusals: Set<Reason.Code> = []
         if case .judged(.askForWhole) = evaluation { refusals = origins.with(turn.origin) { $0.refusals } }
@@ -165,7 +165,7 @@ package struct RequestLoop<Client: RequestClient> {
 
     /// Notes whether all files of an origin have to wait.
     mutating func note(_ head: HTTPResponse, from origin: String?) {
-        if ResponseTiming(head).holdsForOrigin { closing = origin }
+        if ResponseTiming(head).holdsForOrigin { pausedOrigin = origin }
     }
 
     /// Follows what a request has ended with: reports it, and waits if necessary.
@@ -177,7 +177,7 @@ package struct RequestLoop<Client: RequestClient> {
                 let origin = await transfer.origin
                 return origins.with(origin) { if received > 0 { $0.works = true } }
             }
-            if received == 0, let failure, client.noAnswer(failure) != nil, try await giveWay(to: turn) {
+            if received == 0, let failure, client.noResponse(failure) != nil, try await giveWay(to: turn) {
                 return try await follow(.crowded(nil))
             }
             try await decide(after: outcome, because: failure ?? ResponseFailure(.endedEarly))

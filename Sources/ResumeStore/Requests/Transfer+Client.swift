@@ -57,10 +57,25 @@ extension Transfer {
             }
         }
     }
-}
 
-/// The requests of a transfer.
-extension Transfer {
+    /// Ends a body.
+    ///
+    /// A `Content-Digest` is not compared here: if it does not match the body, call ``discard(reason:)`` instead.
+    ///
+    /// - Parameter ending: How the body ended.
+    /// - Returns: Whether every byte of the complete length is stored now.
+    /// - Throws: ``StoreError``
+    public func endBody(_ ending: BodyEnding) async throws -> Bool {
+        do {
+            return try await finishBody(ending)
+        } catch is RequestOutcome {
+            // The body was too short to be believed.
+            return false
+        }
+    }
+
+    // MARK: The requests of a transfer
+
     /// The origin of the next request.
     var origin: String { caller.url.origin }
 

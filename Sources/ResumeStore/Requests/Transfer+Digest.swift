@@ -6,7 +6,7 @@ import ResumeSQLite
 extension Transfer {
     /// Whether bytes go on only because of the digest that the caller names.
     package var isUnderDigest: Bool {
-        (exchange.standing == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.digest
+        (exchange.resource == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.digest
     }
 
     /// Whether stored bytes carry the mark of a digest.
@@ -16,7 +16,7 @@ extension Transfer {
 
     /// Begins a part whose bytes carry the digest as a mark, and withholds all bytes from readers until it proves them.
     func beginMarked() async throws {
-        exchange.standing = .underDigest
+        exchange.resource = .underDigest
         writer.withhold()
         guard let mark = policy.digest?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
         guard memory == nil else {
@@ -86,22 +86,4 @@ extension [Entry.Chunk] {
             return chunk.length > 0 || end > chunk.offset
         }
     }
-}
-
-extension Reason {
-    /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.
-    package static func rest(isKept: Bool, isPassedOn: Bool = false) -> String {
-        (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
-            + (isKept ? ", and the received file is kept in the store" : "")
-    }
-
-    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: String) -> Reason {
-        let found = found == expected ? nil : found
-        return Reason(
-            .digestMismatch,
-            "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest)")
-    }
-
-    package static let digestInsisted = Reason("digest-insisted")
 }

@@ -37,7 +37,7 @@ extension Transfer {
     ///
     /// - Returns: Whether they are kept.
     func leaveReplaced() async throws -> Bool {
-        guard let disk, exchange.access != .foreign, receivedBytes > 0 else { return false }
+        guard let disk, access != .foreign, receivedBytes > 0 else { return false }
         try claim()
         let old = entry
         let name = key
@@ -67,7 +67,7 @@ extension Transfer {
     ///
     /// - Returns: Whether there are any, so that the rest of them is requested.
     func goesBack(after response: HTTPResponse) async throws -> Bool {
-        guard let disk, isClaimed, exchange.access != .foreign, !partial.isEmpty, !exchange.isRestart,
+        guard let disk, isClaimed, access != .foreign, !partial.isEmpty, !exchange.isRestart,
             response.status == .ok || response.status == .partialContent,
             let validator = Representation(announcedBy: response).validator,
             validator != entry.representation?.validator
@@ -77,7 +77,7 @@ extension Transfer {
             $0.validator == validator && policy.accepts(coding: $0.contentCoding)
         }
         guard wentBack else { return false }
-        exchange.access = .unconfirmed
+        access = .unconfirmed
         try await disk.record(.resumed, key: entry.key, reason: .olderVersion, bytes: receivedBytes)
         return true
     }
@@ -97,8 +97,8 @@ extension Transfer {
         let refused = entry
         if let disk, try await goBack({ $0 == replaced.representation }) {
             try disk.folder.remove(try await disk.write { connection in try connection.remove(refused) })
-            exchange.access = replaced.access
-            if exchange.access == .granted, !isMarked { writer.grant() }
+            access = replaced.access
+            if access == .granted, !isMarked { writer.grant() }
             try await note(reason)
         } else {
             try await discard(reason: reason)

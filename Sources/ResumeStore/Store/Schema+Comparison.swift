@@ -35,7 +35,6 @@ extension Schema {
             return HTTPDigest(.sha256, of: Array("\(lines.count)\n\(lines.joined())".utf8))?.hexadecimal
         }
 
-        /// Whether the schema is empty.
         package var isEmpty: Bool { texts.isEmpty }
 
         /// Describes the difference from the expected schema for users; nil if there is none.

@@ -60,7 +60,6 @@ package enum Schema {
         return last
     }
 
-    /// The page size in bytes.
     package static let pageSize: Int64 = 4096
 
     /// Settings that must be set before the first table is created.

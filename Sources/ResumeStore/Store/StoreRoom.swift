@@ -2,7 +2,6 @@ import Synchronization
 
 /// The running downloads of a process in a store, and those that wait until others leave room.
 final class StoreRoom: Sendable {
-    /// A running download.
     struct Running: Sendable {
         let receiver: any Receiver
         /// The bytes of the whole download; nil if that is unknown.
@@ -27,7 +26,6 @@ final class StoreRoom: Sendable {
 
     private let state = Mutex(State())
 
-    /// The running downloads.
     var running: [Running] { state.withLock { Array($0.running.values) } }
 
     /// Whether a download runs, with this length.

@@ -27,7 +27,6 @@ package actor TransferQueue: BlockingActor {
         try await withTaskExecutorPreference(executor) { try await body(self) }
     }
 
-    /// The executor of this queue.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
     }

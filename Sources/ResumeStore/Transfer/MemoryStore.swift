@@ -21,7 +21,6 @@ public final class MemoryStore: PartialStore {
 
     /// The maximum total size of all entries in bytes, including those in use.
     private let maximumSize: Int
-    /// The maximum size of one entry in bytes.
     private let maximumEntrySize: Int
     private let state: Mutex<State>
     /// Where the bytes go instead of being kept; nil for a store that keeps them.

@@ -12,8 +12,8 @@ extension Transfer {
     /// Records that the stored bytes belong to this caller: the server has confirmed them, or sent them in place of
     /// others.
     func grantAccess() async throws {
-        guard exchange.access != .granted else { return }
-        exchange.access = .granted
+        guard access != .granted else { return }
+        access = .granted
         // The bytes stay their requester's, and are withheld until the digest proves them.
         if isUnderDigest { return }
         writer.grant()
@@ -25,7 +25,7 @@ extension Transfer {
     ///
     /// Until the bytes have been compared and this caller has access, they belong to no caller, even after a crash.
     func leaveOwnerless() async throws {
-        if exchange.access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
+        if access == .foreign { try await setRequester(entry.requester.ownerless, url: entry.url) }
     }
 
     func setRequester(_ requester: Requester, url: String) async throws {
@@ -41,7 +41,7 @@ extension Transfer {
 
     /// Records the destination if it is known and the entry belongs to this caller.
     func noteDestination() async throws {
-        guard exchange.access != .foreign, let destination = caller.destination else { return }
+        guard access != .foreign, let destination = caller.destination else { return }
         try await setDestination(destination)
     }
 
@@ -51,16 +51,16 @@ extension Transfer {
     /// Bytes of another caller are replaced if they are incomplete and the server did not name the header fields of the
     /// requests in `Vary`.
     func leaveForeignEntry() async throws {
-        let isOther = exchange.standing == .moved && !partial.isEmpty && !passesOn
-        guard isOther || exchange.access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else {
+        let isOther = exchange.isOfOther && !partial.isEmpty && !passesOn
+        guard isOther || access == .foreign && caller.leaves(partial, of: entry.requester, identityKey) else {
             return
         }
         try await takeOwnVariant()
     }
 
     /// Requires the server to confirm the bytes although they belong to this caller.
-    package func requireAnswer() {
-        if exchange.access == .granted { exchange.access = .unconfirmed }
+    package func requireConfirmation() {
+        if access == .granted { access = .unconfirmed }
     }
 
     /// A digest that the stored bytes were found not to match; nil if there is none.
@@ -111,23 +111,18 @@ extension Transfer {
         }
         earlier.damage = nil
         exchange.bodies.forget()
-        exchange.standing = .same
+        exchange.resource = .same
         exchange.proved = nil
         begin(with: nil)
-        exchange.access = .granted
+        access = .granted
         writer.grant()
     }
-}
 
-extension Reason {
-    static let tooManyVariants = Reason("too-many-variants")
-}
+    // MARK: The row of a transfer
 
-/// The row of a transfer.
-///
-/// If a download has no stored bytes, its lease is a lock on its key. The row is created when there is something to
-/// record.
-extension Transfer {
+    // If a download has no stored bytes, its lease is a lock on its key. The row is created when there is something to
+    // record.
+
     /// Calls a closure when there is a row, or at once if there is one already.
     package func whenClaimed(_ body: @escaping @Sendable (isolated Transfer) -> Void) {
         if case .open(.key(let lease, _)) = state { return state = .open(.key(lease, onClaim: body)) }

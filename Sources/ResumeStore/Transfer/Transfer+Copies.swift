@@ -19,7 +19,7 @@ extension Transfer {
     package func promote(to disk: DownloadStore) async throws -> Transfer {
         try requireOpen()
         guard memory != nil else { throw StoreError(.misuse, "the download is on disk already") }
-        guard exchange.access != .foreign else {
+        guard access != .foreign else {
             throw StoreError(
                 .misuse, "the stored bytes were downloaded with a different request",
                 advice: "Let the server confirm them first: plan, send, receive, endBody.")
@@ -122,13 +122,9 @@ extension Transfer {
         }
         exchange.bodies.isSpliced = nil
         earlier.count = receivedBytes
-        exchange.access = .granted
+        access = .granted
         writer.grant()
         try await noteDestination()
         return source.isWhole
     }
-}
-
-extension Reason {
-    static let promoted = Reason("promoted")
 }

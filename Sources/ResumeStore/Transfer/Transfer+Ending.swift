@@ -110,10 +110,9 @@ extension Transfer {
     package var pausedSign: Lease? {
         try? Lease.pausing(entry.id, in: store.folder)
     }
-}
 
-/// How received bytes are recorded before the end.
-extension Transfer {
+    // MARK: How received bytes are recorded before the end
+
     /// Records the received bytes, so that they survive the process, and starts a sync to disk if one is due.
     ///
     /// - Throws: ``StoreError``, with `superseded` if another process restarted the download.
@@ -129,8 +128,4 @@ extension Transfer {
         try await writer.finish()
         try await writer.synchronize()
     }
-}
-
-extension Reason {
-    static let gapNotCompared = Reason("gap-not-compared")
 }

@@ -3,7 +3,6 @@ import ResumeHTTP
 
 /// What differs between transfers of a store on disk and of one in memory.
 extension Transfer {
-    /// The store of a transfer.
     enum Home: Sendable {
         case disk(DownloadStore)
         case memory(MemoryStore)
@@ -11,10 +10,8 @@ extension Transfer {
         var disk: DownloadStore? { if case .disk(let store) = self { store } else { nil } }
     }
 
-    /// The store, if it is on disk.
     package nonisolated var disk: DownloadStore? { home.disk }
 
-    /// The store, if it is in memory.
     nonisolated var memory: MemoryStore? { if case .memory(let store) = home { store } else { nil } }
 
     /// Whether nothing is kept after the process.
@@ -35,7 +32,6 @@ extension Transfer {
     /// The key of the hashes of requests.
     nonisolated var identityKey: HashKey { disk?.identityKey ?? memory?.identityKey ?? .none }
 
-    /// The blob, if it is a file.
     var file: OpenFile? { blob as? OpenFile }
 
     /// Returns an entry to a store in memory; does nothing for a store on disk.

@@ -51,10 +51,9 @@ extension Transfer {
         earlier.damage = .blockDamaged(first.range)
         return damage
     }
-}
 
-/// Whether the stored bytes are known to belong to one representation.
-extension Transfer {
+    // MARK: Whether the stored bytes are known to belong to one representation
+
     /// False if responses were combined without a validator and no digest of the whole file is compared.
     package var isProved: Bool {
         get async {
@@ -77,10 +76,9 @@ extension Transfer {
         else { return true }
         return events[start...].contains { $0.reason.code == .resumedUnvalidated }
     }
-}
 
-/// Bytes that are compared with the server's file by samples.
-extension Transfer {
+    // MARK: Bytes that are compared with the server's file by samples
+
     /// The conditions for resuming.
     package var policy: ResumePolicy {
         guard entry.agreedSamples != nil else { return caller.conditions }
@@ -96,7 +94,7 @@ extension Transfer {
     /// one may stand for other bytes. Before the first response, the requested URLs are compared.
     var isMoved: Bool {
         if policy.digest != nil { return false }
-        if exchange.standing == .moved { return true }
+        if exchange.isOfOther { return true }
         guard caller.provenance == nil || exchange.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
             let old = try? DownloadURL(entry.url)
         else {
@@ -168,20 +166,11 @@ extension Transfer {
         entry.requester = requester
         entry.url = url
         // The server sends these bytes to this caller.
-        exchange.access = .granted
-        exchange.standing = .same
+        access = .granted
+        exchange.resource = .same
         for index in entry.chunks.indices { entry.content?.chunks[index].mark = nil }
         (blob as? MemoryBlob)?.owner = caller.identity
         writer.grant()
         writer.changeReading { $0.totalLength = entry.totalBytes }
-    }
-}
-
-extension Reason {
-    static func delivered(to place: String, isProved: Bool) -> Reason {
-        Reason(
-            Code(rawValue: "delivered"),
-            "the complete file was delivered to \(place)"
-                + (isProved ? "" : "; no validator or digest proves that it is one version"))
     }
 }

@@ -23,7 +23,6 @@ extension Transfer {
         return try await read(range, evenIfWithheld: false)
     }
 
-    /// Implements ``read(_:)``.
     func read(_ range: Range<Int64>, evenIfWithheld: Bool) async throws -> [UInt8] {
         let epoch = writer.view.epoch
         let writer = writer
@@ -60,17 +59,14 @@ extension Transfer {
         try leaveStore(departure(to: nil), nil, nil, isShared: isAwaited)
         return bytes
     }
-}
 
-extension Transfer {
     /// The resume data of the stored bytes; nil if there are none or they cannot be resumed.
     package var resumeData: ResumeData? {
         ResumeData(of: entry, held: partial, receivedBytes: receivedBytes, policy: policy)
     }
-}
 
-/// Reading from other threads.
-extension Transfer {
+    // MARK: Reading from other threads
+
     /// The bytes that can be read now.
     package nonisolated var heldView: HeldView { writer.view }
 

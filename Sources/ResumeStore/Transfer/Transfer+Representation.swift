@@ -18,7 +18,7 @@ extension Transfer {
             try await rewrite(with: representation, because: reason, replacing: replaced)
         }
         exchange.bodies.isSpliced = false
-        exchange.standing = .same
+        exchange.resource = .same
         exchange.proved = nil
         // Whatever was withheld is not in this blob.
         writer.grant()
@@ -45,7 +45,7 @@ extension Transfer {
         try requireOpen()
         try claim()
         // The bytes are wrong for this caller, but may be right for the one that they were fetched for.
-        let isOther = exchange.access == .foreign || exchange.standing == .moved && !isAdopted
+        let isOther = access == .foreign || exchange.isOfOther && !isAdopted
         if isOther, !passesOn {
             try await takeOwnVariant()
             return try await note(reason)
@@ -100,7 +100,7 @@ extension Transfer {
         try requireOpen()
         main.endBody()
         try claim()
-        if exchange.access == .foreign {
+        if access == .foreign {
             // Bytes that are wrong for this caller stay for the one that they were fetched for.
             return length < held ? try await discard(reason: reason) : try await note(reason)
         }

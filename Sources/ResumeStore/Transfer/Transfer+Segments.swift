@@ -46,7 +46,7 @@ extension Transfer {
         let part = entry.part(at: before?.offset ?? start)
         if before == nil {
             // From now on, the length of the blob does not tell how many unrecorded bytes it has.
-            if entry.content?.grows == true { try checkpoint() }
+            if entry.grows { try checkpoint() }
             guard try await insertPart(part, upTo: end) else { return nil }
             KillPoint.reached(.segmentOpened)
         }

@@ -70,12 +70,18 @@ public actor Transfer {
     /// Whether there is a row, or none is needed because the store is in memory.
     var isClaimed: Bool { if case .row = state.hold { true } else { false } }
 
+    /// Whether the caller may use the stored bytes.
+    var access: HeldPartial.Access {
+        get { exchange.access }
+        set { exchange.access = newValue }
+    }
+
     /// The number of bytes in the blob from offset 0, recorded or not.
     nonisolated var held: Int64 { main.held }
 
     /// The current state of the stored bytes.
     package var partial: HeldPartial {
-        var partial = entry.held(upTo: held, exchange.access)
+        var partial = entry.held(upTo: held, access)
         partial.isUnderDigest = isUnderDigest
         partial.isUnproved = partial.isUnproved || isMarked && policy.digest == nil
         return partial
@@ -103,11 +109,6 @@ public actor Transfer {
         try await body(self)
     }
 
-    /// Returns the number of requested bytes of a representation; nil if it is not known.
-    func length(of representation: Representation) -> Int64? {
-        HeldPartial(representation: representation, length: 0, selection: entry.selection).totalLength
-    }
-
     /// Prepares for a verdict, which has changed nothing yet: for its body, or records why there is none.
     ///
     /// - Throws: ``StoreError``: `noSpace` or `tooLarge` if the announced length does not fit, `superseded`, `io`,
@@ -116,7 +117,8 @@ public actor Transfer {
         try requireOpen()
         try await noteAbsence(response)
         if let use = verdict.continuation {
-            try await requireRoom(for: length(of: use.representation), replacing: verdict.replaces ? receivedBytes : 0)
+            try await requireRoom(
+                for: entry.length(of: use.representation), replacing: verdict.replaces ? receivedBytes : 0)
         }
         switch verdict {
         case .append(let continuation):
@@ -154,7 +156,7 @@ public actor Transfer {
         guard let blob else { return }
         exchange.bodies.begin(after: receivedBytes)
         let awaitsDigest = HTTPDigest(contentDigestIn: response.headerFields) != nil
-        if awaitsDigest, entry.content?.grows == true {
+        if awaitsDigest, entry.grows {
             // The blob may soon contain bytes that are discarded.
             try checkpoint()
             try disk?.writeNow { [entry] connection in try connection.stopGrowing(id: entry.id) }

@@ -204,6 +204,6 @@ extension Entry {
         self.init(
             id: 0, requester: .nobody, key: Variant.key(name, variant), variant: variant, url: caller.url.redacted,
             selection: selection, destination: caller.destination?.path, isPinned: false,
-            times: Entry.Times(created: now, used: now), isInUse: true)
+            times: .init(created: now, used: now), isInUse: true)
     }
 }

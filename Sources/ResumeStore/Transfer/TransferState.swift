@@ -66,8 +66,8 @@ extension Transfer {
         var sent: Plan?
         /// Whether the caller may use the stored bytes.
         var access: HeldPartial.Access
-        /// How the last response is related to what the stored bytes came from.
-        var standing = Standing.same
+        /// Whether the stored bytes may be continued with the last response.
+        var resource = ResourceVerdict.same
         /// The digest that all stored bytes were found to have.
         var proved: HTTPDigest?
         /// Whether URL or fields were renewed since the download was opened.
@@ -80,15 +80,8 @@ extension Transfer {
         var doubt: AnswerContext?
         var bodies = BodyCount()
 
-        /// How a response is related to the stored bytes.
-        enum Standing {
-            /// It is of the same resource.
-            case same
-            /// Samples must agree first.
-            case moved
-            /// The digest that the caller names proves all bytes in the end.
-            case underDigest
-        }
+        /// Whether the last response is of another resource than the stored bytes.
+        var isOfOther: Bool { ![.same, .underDigest].contains(resource) }
     }
 
     /// The bytes that were stored before this transfer.

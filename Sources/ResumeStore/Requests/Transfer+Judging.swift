@@ -1,8 +1,9 @@
 package import HTTPTypes
+import ResumeFiles
 package import ResumeHTTP
 import ResumeSQLite
 
-/// What the stored bytes and the responses come from.
+/// Judges responses: by what they and the stored bytes come from, then by their validators.
 extension Transfer {
     /// Evaluates the head of a response, and discards nothing yet.
     ///
@@ -28,6 +29,39 @@ extension Transfer {
         return .judged(try judge(head, to: plan, in: AnswerContext(sender: url, delivered: delivered)))
     }
 
+    /// Reaches a verdict on a response, and discards nothing yet, so that the engine can still reject it.
+    package func judge(
+        _ response: HTTPResponse, to plan: Plan, in context: AnswerContext = AnswerContext()
+    ) throws -> Verdict {
+        try requireOpen()
+        guard main.course(\.isAtBorder) != true else {
+            throw StoreError(
+                .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
+        }
+        main.endBody()
+        var context = context
+        context.url = caller.url
+        context.sightings = entry.objections.sightings
+        context.day = WallClock.day
+        let held = partial
+        context.isRestart = exchange.isRestart
+        context.replaced = exchange.doubt?.replaced ?? (held.isEmpty ? exchange.left : nil)
+        context.sender = context.sender ?? caller.provenance.flatMap { try? DownloadURL($0.address) }
+        if !held.isEmpty { context.home = entry.requester.resource.flatMap { try? DownloadURL($0.address) } }
+        var verdict = Verdict(for: response, to: plan, held: held, policy: policy, in: context)
+        if passesOn {
+            verdict = verdict.withoutPrefix
+        } else if exchange.isOfOther {
+            // The prefix is of another resource, or was not sent over this kind of connection.
+            verdict = verdict.replacing(by: response)
+        }
+        if verdict.replaces {
+            context.replaced = context.replaced ?? held
+            exchange.doubt = verdict.continuation?.representation.completeLength == nil ? context : nil
+        }
+        return verdict
+    }
+
     /// Decides whether the stored bytes may be continued with a response, before its validators count.
     ///
     /// - Parameters:
@@ -40,23 +74,17 @@ extension Transfer {
         _ head: HTTPResponse, from url: DownloadURL?, trust: ServerTrust? = nil, isConfirmed: Bool = false
     ) -> ResourceVerdict {
         guard [200, 203, 206, 416].contains(head.status.code) else { return .same }
-        let answer = caller.source(from: url, trust, identityKey)
-        caller.provenance = answer
+        let source = caller.source(from: url, trust, identityKey)
+        caller.provenance = source
         guard !partial.isEmpty || partial.hasAllBytes, entry.agreedSamples != 0 else { return .same }
         let announced = HTTPDigest(field: Representation(fields: head.headerFields).reprDigest)
         let isEqual = announced != nil && announced == HTTPDigest(field: entry.representation?.reprDigest)
-        var known = entry.requester.resource ?? earlierResource(beside: answer)
+        var known = entry.requester.resource ?? earlierResource(beside: source)
         known.hidePath(identityKey)
-        let verdict = ResourceVerdict(
-            held: known, answer: answer, hasDigest: policy.hasDigest, isRenewed: exchange.isRenewed,
+        exchange.resource = ResourceVerdict(
+            held: known, answer: source, hasDigest: policy.hasDigest, isRenewed: exchange.isRenewed,
             isConfirmed: isConfirmed || isEqual)
-        exchange.standing =
-            switch verdict {
-            case .same: .same
-            case .underDigest: .underDigest
-            case .compareSamples, .ownEntry: .moved
-            }
-        return verdict
+        return exchange.resource
     }
 
     /// Whether a response comes from what a delivered file came from, as far as that is recorded.
@@ -70,23 +98,23 @@ extension Transfer {
     ///
     /// The hash of their request decides, and if it is not known, the URL. If a scheme signs the path, only the signature
     /// may differ.
-    private func earlierResource(beside answer: Provenance) -> Provenance {
+    private func earlierResource(beside source: Provenance) -> Provenance {
         let isSameURL = entry.url == caller.url.redacted
         let isSame =
             entry.requester.isSame(as: caller.identity, key: identityKey)
             || isSameURL && (entry.requester.code == nil || caller.url.hasSecrets && caller.url.isOnlySigned)
-        var earlier = answer
+        var earlier = source
         if !isSame { (earlier.code, earlier.address) = ("", (try? DownloadURL(entry.url).address) ?? "") }
         // Bytes without a verified certificate have keys of their own there.
         let wasPlain = entry.url.hasPrefix("http:")
-        if wasPlain != (answer.trust == .plain) { earlier.trust = wasPlain ? .plain : .verified }
+        if wasPlain != (source.trust == .plain) { earlier.trust = wasPlain ? .plain : .verified }
         return earlier
     }
 
     /// Records what a response came from, if that is not known or has changed.
     func recordResource() async throws {
-        guard exchange.access != .foreign, !isUnderDigest, let answer = caller.provenance,
-            answer != entry.requester.resource
+        guard access != .foreign, !isUnderDigest, let source = caller.provenance,
+            source != entry.requester.resource
         else {
             return
         }
@@ -110,13 +138,13 @@ extension Transfer {
         caller.identity = RequestIdentity(url, headerFields, secret: policy.secretHeaderFields)
         exchange.isRenewed = true
         // No response to the new request has confirmed the stored bytes yet.
-        if exchange.access == .granted, !partial.isEmpty { exchange.access = .unconfirmed }
+        if access == .granted, !partial.isEmpty { access = .unconfirmed }
     }
 }
 
 extension DeliveredFile {
     /// Whether a response comes from what the file came from, as far as that is recorded.
-    func verdict(on answer: Provenance) -> ResourceVerdict {
-        resource.map { ResourceVerdict(held: $0, answer: answer) } ?? .same
+    func verdict(on source: Provenance) -> ResourceVerdict {
+        resource.map { ResourceVerdict(held: $0, answer: source) } ?? .same
     }
 }

@@ -1,0 +1,48 @@
+package import ResumeHTTP
+
+/// The reasons of the store's own decisions.
+extension Reason {
+    static let blobMissing = Reason("blob-missing")
+    static let blobShort = Reason("blob-short")
+    static let expired = Reason("expired")
+    static let gapNotCompared = Reason("gap-not-compared")
+    static let gone = Reason("gone")
+    static let otherRepresentationHeld = Reason("other-representation-held")
+    static let partialGone = Reason("partial-gone")
+    static let promoted = Reason("promoted")
+    static let purged = Reason(.purged)
+    static let superseded = Reason("superseded")
+    static let tooManyVariants = Reason("too-many-variants")
+    static let unsyncedLost = Reason("unsynced-lost")
+    package static let digestInsisted = Reason("digest-insisted")
+
+    static func blockDamaged(_ range: Range<Int64>) -> Reason {
+        Reason("block-damaged", with: range.lowerBound, range.upperBound - 1)
+    }
+
+    static func delivered(to place: String, isProved: Bool) -> Reason {
+        Reason(
+            Code(rawValue: "delivered"),
+            "the complete file was delivered to \(place)"
+                + (isProved ? "" : "; no validator or digest proves that it is one version"))
+    }
+
+    /// Returns what the store found wrong with stored bytes as the reason for starting over.
+    package static func heldBytesDiffer(_ error: StoreError) -> Reason {
+        Reason(Code(rawValue: error.code.description), error.message)
+    }
+
+    /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.
+    package static func rest(isKept: Bool, isPassedOn: Bool = false) -> String {
+        (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
+            + (isKept ? ", and the received file is kept in the store" : "")
+    }
+
+    package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: String) -> Reason {
+        let found = found == expected ? nil : found
+        return Reason(
+            .digestMismatch,
+            "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
+                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest)")
+    }
+}
