@@ -71,7 +71,7 @@ func complete(_ transfer: Transfer, from url: DownloadURL, by client: some Clien
 }
 
 extension Reason {
-    static let cut = Reason(code: .init(rawValue: "cut"), text: "the connection ended before the body was complete")
+    static let cut = Reason(code: "cut", text: "the connection ended before the body was complete")
 }
 // END
 
@@ -89,7 +89,7 @@ func take(_ body: Client.Body, into transfer: Transfer) async throws -> Int64 {
         if !transfer.hasAllWanted, !Task.isCancelled { ending = .whole }
     } catch let error as StoreError where error.code == .heldBytesDiffer {
         // The server has other bytes with the same validator.
-        let reason = Reason(code: .init(rawValue: "held-bytes-differ"), text: error.message)
+        let reason = Reason(code: "held-bytes-differ", text: error.message)
         try await transfer.discard(reason: reason)
         return 0
     } catch let error where !(error is StoreError || error is CancellationError) {

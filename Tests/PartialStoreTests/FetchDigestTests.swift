@@ -46,7 +46,7 @@ struct FetchDigestTests {
     @Test("A DownloadError of the client ends the fetch at once, unwrapped", arguments: Place.allCases)
     func clientError(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in
-            let reason = Reason(code: .init(rawValue: "mine"), text: "mine")
+            let reason = Reason(code: "mine", text: "mine")
             let calls = Counter()
             let error = await #expect(throws: DownloadError.self) {
                 try await visit.store.fetch(try visit.url) { _ -> FetchResponse<AsyncStream<[UInt8]>> in

@@ -515,7 +515,7 @@ struct FetchIdentityTests {
                 #expect(memory.entries.map(\.receivedBytes) == [Int64(length)])
                 #expect(try await disk.entries().isEmpty)
                 let own = try await memory.open(url, headerFields: [.accept: "a"])
-                try await own.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
+                try await own.discard(reason: Reason(code: "test", text: ""))
                 try await own.close()
             }
             await disk.close()

@@ -106,7 +106,7 @@ struct MemoryModelTests {
             let ended = await outcome { try await left.endBody(ending) }
             #expect(await outcome { try await right.endBody(ending) } == ended)
             trace.append("\(end) bytes, \(ending): \(ended)")
-            let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+            let reason = Reason(code: "test", text: "Test.")
             // Bytes that were never stored cannot be wrong.
             guard await left.partial.representation != nil else { continue }
             if random.happens(5) {

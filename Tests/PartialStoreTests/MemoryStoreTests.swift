@@ -318,7 +318,7 @@ struct MemoryStoreTests {
     @Test("Data is taken only within the limit; a rewind to the start drops all; nothing cannot be moved to disk")
     func limits() async throws {
         let store = MemoryStore()
-        let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+        let reason = Reason(code: "test", text: "Test.")
         let transfer = try await store.open(try Self.url("a"), headerFields: [:])
         #expect(try await Self.server(1000).fill(transfer))
         await #expect(throws: StoreError(.tooLarge, "")) { try await transfer.takeData(upTo: 999) }
@@ -367,7 +367,7 @@ struct MemoryStoreTests {
         let transfer = try await MemoryStore().open(try Self.url("a"), headerFields: [:])
         try await Self.server(20_000).fill(transfer, upTo: 10_000)
         let plan = await transfer.plan()
-        try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: "Test."))
+        try await transfer.discard(reason: Reason(code: "test", text: "Test."))
         let (head, _) = Self.server(20_000).answer(plan.fields)
         _ = try await transfer.receive(head, to: plan)
         await #expect(throws: StoreError(.misuse, "")) { try await transfer.write([1]) }

@@ -105,7 +105,7 @@ struct PromotionTests {
         let memory = try await Self.memory()
         let disk = try await DownloadStore.open(at: folder["store"])
         let transfer = try await memory.open(try DownloadURL(Self.url), headerFields: [:])
-        try await transfer.rewind(to: 400_000, reason: Reason(code: .init(rawValue: "test"), text: "Test."))
+        try await transfer.rewind(to: 400_000, reason: Reason(code: "test", text: "Test."))
         let moved = try await transfer.promote(to: disk)
         #expect(await moved.partial.length == 400_000)
         #expect(try await disk.verify().isEmpty)

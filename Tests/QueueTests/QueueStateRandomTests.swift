@@ -123,7 +123,7 @@ struct QueueStateRandomTests {
             case 10:
                 let numbers = state.items.values.flatMap { $0.deliveries.map(\.number) }
                 let spared = numbers.sorted().filter { _ in Int.random(in: 0..<4, using: &chance) == 0 }
-                let reason = Reason(code: .init(rawValue: "refused"), text: "no")
+                let reason = Reason(code: "refused", text: "no")
                 let isForGood = Bool.random(using: &chance)
                 try endOne(
                     .failed(

@@ -145,7 +145,7 @@ struct QueueStateTests {
 
     @Test("Permanent failures without a waiting caller are retried only when resumed or requested again")
     func failedForGood() throws {
-        let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
+        let reason = Reason(code: "status-404", text: "not there")
         var state = QueueState(maximumRunning: 1)
         _ = state.add([.init("a", to: "/1"), .init("a", to: "/2")])
         _ = try end("a", &state, .failed(isOfDestination: true, forGood: reason))
@@ -170,7 +170,7 @@ struct QueueStateTests {
 
     @Test("A caller gets a permanent failure, and nothing stays")
     func failedForGoodWithCaller() throws {
-        let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
+        let reason = Reason(code: "status-404", text: "not there")
         var state = QueueState()
         _ = state.add([.init("a", to: "/a", caller: 1)])
         #expect(try end("a", &state, .failed(isOfDestination: false, forGood: reason)) == [.answer([1], .outcome)])
@@ -179,7 +179,7 @@ struct QueueStateTests {
 
     @Test("A permanent failure of an earlier process stays, beside downloads that resume")
     func restoringFailed() throws {
-        let reason = Reason(code: .init(rawValue: "status-404"), text: "not there")
+        let reason = Reason(code: "status-404", text: "not there")
         var state = QueueState(maximumRunning: 2)
         state.restore(.init("a", to: "/1", isExclusive: true), rank: 1, isPaused: false, failure: reason, isReady: true)
         state.restore(.init("b", to: "/1"), rank: 1, isPaused: false, failure: reason, isReady: true)

@@ -102,7 +102,7 @@ struct BlobLengthTests {
     func rewound() async throws {
         let store = try await Self.open(folder)
         try await Self.die(store) { transfer in
-            try await transfer.rewind(to: 1_000_000, reason: Reason(code: .init(rawValue: "test"), text: "a test"))
+            try await transfer.rewind(to: 1_000_000, reason: Reason(code: "test", text: "a test"))
         }
         #expect(try folder.integer("SELECT grows = generation FROM download") == 0)
         let held = try await Self.held(folder)

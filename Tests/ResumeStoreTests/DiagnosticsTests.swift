@@ -42,7 +42,7 @@ struct DiagnosticsTests {
             try await Shell.run("truncate", "-s", "33M", log)
             for number in 0..<128 {
                 try await store.record(
-                    .refused, key: "key", reason: Reason(code: .init(rawValue: "test"), text: "\(number)"))
+                    .refused, key: "key", reason: Reason(code: "test", text: "\(number)"))
             }
             #expect(try Files.bytes(folder["store/store.sqlite"]) != database)
             #expect(try await store.events(for: "key").count == 128)

@@ -61,7 +61,7 @@ struct LeftoverTests {
         let (folder, store) = try await leftBehind(length)
         defer { folder.remove() }
         let transfer = try await store.begin(Self.url)
-        try await transfer.discard(reason: Reason(code: .init(rawValue: "test"), text: ""))
+        try await transfer.discard(reason: Reason(code: "test", text: ""))
         #expect(try Files.names(in: folder["first"]).isEmpty)
         try await transfer.close()
     }

@@ -118,7 +118,7 @@ struct NumberTests {
         try await DownloadStore.with { store, folder in
             let record: (Int) async throws -> Void = { index in
                 try await store.record(
-                    .refused, key: "key", reason: Reason(code: .init(rawValue: "test"), text: "\(index)"))
+                    .refused, key: "key", reason: Reason(code: "test", text: "\(index)"))
             }
             for index in 0..<10 { try await record(index) }
             try folder.sql(
@@ -135,7 +135,7 @@ struct NumberTests {
     @Test("The events before one with the highest number stay")
     func earlierEvents() async throws {
         try await DownloadStore.with { store, folder in
-            let reason = Reason(code: .init(rawValue: "test"), text: "x")
+            let reason = Reason(code: "test", text: "x")
             for key in ["a", "b"] { try await store.record(.refused, key: key, reason: reason) }
             try folder.sql(
                 "INSERT INTO event (id, key, at, kind, reason) VALUES (\(Int64.max), 'p', 0, 'refused', 'test: x')")

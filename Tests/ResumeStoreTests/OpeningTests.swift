@@ -186,7 +186,7 @@ struct OpeningTests {
         #expect(try await queue.queued() == expected)
         var added = expected[0]
         (added.id, added.destination, added.state) = (0, "/d", .failed)
-        added.failure = Reason(code: .init(rawValue: "status-404"), text: "not: there")
+        added.failure = Reason(code: "status-404", text: "not: there")
         #expect(try await queue.record([added], removing: []) == [10])
         added.id = 10
         #expect(try await queue.queued().contains(added))

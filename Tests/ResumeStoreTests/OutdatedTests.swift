@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct OutdatedTests {
     private static let server = HonestServer(sampleBytes(300_000))
-    private static let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+    private static let reason = Reason(code: "test", text: "Test.")
 
     /// Runs a test on an open transfer that holds bytes of ``server``.
     private static func withHeld(

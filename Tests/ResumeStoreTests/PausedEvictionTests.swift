@@ -18,7 +18,7 @@ struct PausedEvictionTests {
             Job(
                 key: key(name), url: key(name), destination: "/\(name)", state: state, priority: 0, isExclusive: false,
                 position: 0, terms: nil,
-                failure: state == .failed ? Reason(code: .init(rawValue: "status-404"), text: "no") : nil)
+                failure: state == .failed ? Reason(code: "status-404", text: "no") : nil)
         }
         _ = try await lease.record(requests, removing: [])
     }

@@ -340,7 +340,7 @@ struct SegmentTests {
             _ = try await transfer.endBody(.cut)
             let epoch = transfer.heldView.epoch
             #expect(transfer.heldView.held == 5_000_000)
-            try await transfer.rewind(to: 4_000_000, reason: Reason(code: .init(rawValue: "test"), text: ""))
+            try await transfer.rewind(to: 4_000_000, reason: Reason(code: "test", text: ""))
             #expect(transfer.heldView.held == 4_000_000)
             #expect(transfer.heldView.epoch != epoch)
         }
@@ -513,7 +513,7 @@ struct SegmentTests {
         try await Self.withStarted { folder, transfer in
             var endless = Representation(entityTag: EntityTag(rawValue: Self.server.etag))
             endless.acceptsRanges = true
-            let reason = Reason(code: .init(rawValue: "test"), text: "Test.")
+            let reason = Reason(code: "test", text: "Test.")
             let whole = Verdict.Continuation(whole: endless, reason: reason)
             #expect(try await transfer.open(whole, splitting: nil) == nil)
             let continuation = try #require(try await Self.continuation(4_000_000..<8_000_000, in: transfer))

@@ -31,7 +31,7 @@ struct SurveyTests {
                 }
             }
             try await Blocking.run { reached.wait() }
-            let reason = Reason(code: .init(rawValue: "test"), text: "test")
+            let reason = Reason(code: "test", text: "test")
             try await store.record(.refused, key: "key", reason: reason)
             gate.signal()
             let (before, after, isFree) = try await survey.value

@@ -9,7 +9,7 @@ struct Checksums {
     }
 
     /// The reason in JSON if there is no digest.
-    static let missing = Reason.Code(rawValue: "no-checksum")
+    static let missing: Reason.Code = "no-checksum"
 
     /// The lines by the last component of their paths.
     private var lines: [String?: [Line]] = [:]

@@ -12,7 +12,7 @@ import Synchronization
 final class Programs: Sendable {
     static let completionOption = "--on-complete"
     /// The reason of a job whose file is done, but whose program failed.
-    static let completionFailed = Reason.Code(rawValue: "on-complete-failed")
+    static let completionFailed: Reason.Code = "on-complete-failed"
 
     private let auth: [String]?
     private let completion: [String]?

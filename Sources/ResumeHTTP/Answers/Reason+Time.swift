@@ -8,7 +8,7 @@ extension Reason {
         let phrase = Printable.escaped(response.status.reasonPhrase)
         let more = otherwise.map { "; \($0.text)" } ?? ""
         return Reason(
-            Code(rawValue: "status-\(code)"),
+            "status-\(code)",
             "the server responded with \(phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)")\(more)")
     }
 

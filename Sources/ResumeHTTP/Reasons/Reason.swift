@@ -3,7 +3,7 @@
 /// The code is for programs and does not change between releases; the text is for people.
 public struct Reason: Sendable, Hashable {
     /// The stable name of a reason, as stored and as in JSON output.
-    public struct Code: RawRepresentable, Sendable, Hashable {
+    public struct Code: RawRepresentable, ExpressibleByStringInterpolation, Sendable, Hashable {
         /// The name, in lower case with hyphens.
         public var rawValue: String
 
@@ -12,23 +12,26 @@ public struct Reason: Sendable, Hashable {
             self.rawValue = rawValue
         }
 
+        /// Wraps a name in the source.
+        public init(stringLiteral name: String) { rawValue = name }
+
         // Codes that decisions compare, and those of several texts. Each other code is named once, with its text.
-        package static let resumedUnderDigest = Code(rawValue: "resumed-under-digest")
-        package static let resumedUnvalidated = Code(rawValue: "resumed-unvalidated")
-        static let rangeGap = Code(rawValue: "range-gap")
-        static let entityTagChanged = Code(rawValue: "entity-tag-changed")
-        static let lastModifiedChanged = Code(rawValue: "last-modified-changed")
-        static let samplesDiffer = Code(rawValue: "spot-check-differs")
-        package static let digestMismatch = Code(rawValue: "digest-mismatch")
-        package static let tooLarge = Code(rawValue: "too-large")
-        package static let evicted = Code(rawValue: "evicted")
-        package static let purged = Code(rawValue: "purged")
-        package static let cancelledRemoved = Code(rawValue: "cancelled-removed")
+        package static let resumedUnderDigest: Code = "resumed-under-digest"
+        package static let resumedUnvalidated: Code = "resumed-unvalidated"
+        static let rangeGap: Code = "range-gap"
+        static let entityTagChanged: Code = "entity-tag-changed"
+        static let lastModifiedChanged: Code = "last-modified-changed"
+        static let samplesDiffer: Code = "spot-check-differs"
+        package static let digestMismatch: Code = "digest-mismatch"
+        package static let tooLarge: Code = "too-large"
+        package static let evicted: Code = "evicted"
+        package static let purged: Code = "purged"
+        package static let cancelledRemoved: Code = "cancelled-removed"
         /// An origin serves no more downloads at a time.
-        package static let noFurtherConnection = Code(rawValue: "no-further-connection")
-        package static let clientDecodes = Code(rawValue: "client-decodes")
+        package static let noFurtherConnection: Code = "no-further-connection"
+        package static let clientDecodes: Code = "client-decodes"
         /// An error that is not described otherwise.
-        package static let failed = Code(rawValue: "failed")
+        package static let failed: Code = "failed"
     }
 
     /// The stable name.
@@ -68,15 +71,7 @@ public struct Reason: Sendable, Hashable {
     }
 
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
-    package init(_ code: String, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        self.init(Code(rawValue: code), facts, values)
-    }
-
     package init(_ code: Code, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        self.init(code, facts, values)
-    }
-
-    private init(_ code: Code, _ facts: Set<Fact>, _ values: [any CustomStringConvertible]) {
         let pieces = (Self.texts[code.rawValue] ?? code.rawValue).utf8.parts(at: UInt8(ascii: "%"))
         var text = ""
         for (index, piece) in pieces.enumerated() {

@@ -22,7 +22,7 @@ extension Reason {
 
     static func delivered(to place: String, isProved: Bool) -> Reason {
         Reason(
-            Code(rawValue: "delivered"),
+            "delivered",
             "the complete file was delivered to \(place)"
                 + (isProved ? "" : "; no validator or digest proves that it is one version"))
     }
