@@ -10,7 +10,7 @@ import SwiftASN1
 /// The names of a server's certificate, compared with the host of each request before the request is sent.
 ///
 /// libcurl's own comparison also accepts common names, and wildcards above a single label.
-struct LeafCertificate: Sendable, Equatable {
+struct LeafCertificate: Equatable {
     private let names: [CertificateName]
 
     /// Reads a certificate; one that cannot be read has no name.

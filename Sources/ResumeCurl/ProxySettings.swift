@@ -75,7 +75,7 @@ public struct ProxySettings: Sendable, Hashable {
     /// A proxy server for requests.
     package struct Server: Sendable, Hashable {
         /// The protocol of the proxy, as curl names it.
-        enum Kind: String, Sendable {
+        enum Kind: String {
             /// HTTP, also over TLS: absolute-form requests for `http`, a tunnel (CONNECT) for `https`.
             case http, https
             /// SOCKS; names are resolved by the proxy with `socks4a` and `socks5h`.

@@ -1,6 +1,6 @@
 extension LeafCertificate {
     /// The host of a URL as a server's certificate must name it (RFC 9525, 6.1: the reference identifier).
-    enum ServerName: Hashable, Sendable {
+    enum ServerName: Hashable {
         /// A DNS name, as the labels between its dots, in lower case.
         case dns([[UInt8]])
         /// The bytes of an IPv4 or IPv6 address.
@@ -42,7 +42,7 @@ extension LeafCertificate {
     }
 
     /// A name in a certificate's subjectAltName extension (RFC 9525, 6.2: a presented identifier).
-    enum CertificateName: Hashable, Sendable {
+    enum CertificateName: Hashable {
         /// The bytes of a dNSName.
         case dns([UInt8])
         /// The bytes of an iPAddress.

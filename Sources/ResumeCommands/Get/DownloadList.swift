@@ -8,7 +8,7 @@ import Synchronization
 /// at a time.
 final class DownloadList: Sendable {
     /// One download, whose request is made when it starts, since a request uses much more memory.
-    struct Item: Sendable {
+    struct Item {
         let url: DownloadURL
         /// The path to which it is delivered.
         var path: String
@@ -22,7 +22,7 @@ final class DownloadList: Sendable {
     typealias Place = Int64
 
     /// Some of the downloads, in order.
-    struct Part: Sendable {
+    struct Part {
         var items: [Item] = []
         /// The failures of lines that are no URL, and of downloads without a checksum in a list of them.
         var rejected: [CommandFailure] = []

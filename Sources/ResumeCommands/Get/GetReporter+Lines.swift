@@ -79,7 +79,7 @@ extension GetReporter {
     }
 
     /// What a download replaces at its destination.
-    enum Replaced: Sendable {
+    enum Replaced {
         /// What this program delivered there, unchanged.
         case version
         /// The same, which no longer has the digest that it was delivered with.

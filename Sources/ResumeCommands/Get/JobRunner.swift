@@ -4,7 +4,7 @@ import ResumeStore
 /// Takes the jobs of a run from its store, so that no two processes run the same one.
 struct JobRunner {
     /// Which jobs are run.
-    enum Choice: Sendable {
+    enum Choice {
         /// All with the given IDs that are left to do.
         case left
         /// All with the given IDs.

@@ -1,7 +1,7 @@
 import ResumeFiles
 
 /// A file of the store by which `resumectl set` passes a limit on to running processes.
-struct RateFile: Sendable {
+struct RateFile {
     /// The limits, by the names of their options and files.
     enum Limit: String {
         /// That of each download.

@@ -1,5 +1,5 @@
 /// A limit in bytes per second that may depend on the time of day: `2M`, `08:00-18:00=1M` or `08:00-18:00=1M,10M`.
-struct RatePlan: Sendable, Equatable, TypedValue {
+struct RatePlan: Equatable, TypedValue {
     private struct Window: Equatable {
         /// In minutes since midnight.
         var start: Int

@@ -5,7 +5,7 @@ import ResumeStore
 import Synchronization
 
 /// The environment of a command, so that the whole command line can also run in a test.
-struct CommandContext: Sendable {
+struct CommandContext {
     /// Writes results to standard output.
     var output: @Sendable (String) -> Void
     /// Writes the bytes of a file to standard output, and returns the number of the error, or 0.

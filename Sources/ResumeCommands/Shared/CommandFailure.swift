@@ -3,7 +3,7 @@ import ResumeHTTP
 import ResumeStore
 
 /// The exit statuses of commands, according to sysexits.
-enum ExitStatus: Int32, Sendable {
+enum ExitStatus: Int32 {
     case success = 0
     /// Refused permanently, or nothing matched.
     case refused = 1

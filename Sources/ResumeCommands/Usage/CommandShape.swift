@@ -6,15 +6,15 @@ import Foundation
 #endif
 
 /// The arguments of a command or of several, as the parser describes them.
-struct CommandShape: Sendable {
+struct CommandShape {
     /// An option, a flag or a positional argument.
-    struct Argument: Sendable, Decodable {
+    struct Argument: Decodable {
         /// What an argument is.
         enum Kind: String, Decodable {
             case positional, option, flag
         }
 
-        struct Name: Sendable, Decodable {
+        struct Name: Decodable {
             /// `long`, or another kind with one dash.
             let kind: String
             let name: String

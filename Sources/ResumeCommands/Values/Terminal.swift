@@ -103,7 +103,7 @@ enum Terminal {
     ]
 
     /// The size of a terminal in characters.
-    struct Size: Sendable, Hashable {
+    struct Size: Hashable {
         /// The number of columns.
         var width: Int
         /// The number of rows.

@@ -4,7 +4,7 @@ import ResumeStore
 import Synchronization
 
 /// Transfers a body from the network into a segment, with rate limits and stall detection.
-struct BodyPump: Sendable {
+struct BodyPump {
     let body: any ResponseBody
     let request: DownloadRequest
     /// The running digest of the whole file; nil if none is needed.

@@ -39,7 +39,7 @@ package final class RateLimiter: Sendable {
     ///
     /// Each receiver of bytes gets a ticket, the sum of all bytes taken so far, and may receive more once that many bytes
     /// are granted. So receivers that share a limit take turns in order, and the rate may change at any time.
-    struct Schedule: Sendable {
+    struct Schedule {
         typealias Instant = ContinuousClock.Instant
 
         /// The time whose bytes may be received at once after a pause, in seconds.

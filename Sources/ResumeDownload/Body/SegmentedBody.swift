@@ -83,7 +83,7 @@ struct SegmentedBody {
     }
 
     /// What a child task reports.
-    enum Report: Sendable {
+    enum Report {
         /// A request was answered or failed.
         case responded(Int, Result<Response, any Error>)
         case ended(Int, BodyPump.Outcome)

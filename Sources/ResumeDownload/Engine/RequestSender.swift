@@ -8,7 +8,7 @@ struct RequestSender {
     typealias Reply = (response: FetchResponse<any ResponseBody>, route: Route)
 
     /// The redirects that led to a response.
-    struct Route: Sendable {
+    struct Route {
         var redirection: Redirection
         /// Whether one of the requests was sent without TLS.
         var isPlain = false

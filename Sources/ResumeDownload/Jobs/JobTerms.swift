@@ -28,7 +28,7 @@ package struct JobTerms: Codable {
     private var identity: String?
 
     /// An option that is recorded if it is not the usual one.
-    private struct Option: Sendable {
+    private struct Option {
         let record: @Sendable (inout JobTerms, DownloadRequest, _ usual: DownloadRequest) -> Void
         let set: @Sendable (inout DownloadRequest, JobTerms) -> Void
 

@@ -5,7 +5,7 @@ import ResumeHTTP
 ///
 /// They are updated when bodies, downloads and collections end, never while bytes are transferred. Reasons are codes
 /// defined by this package, so their dimension has few values.
-struct DownloadMetrics: Sendable {
+struct DownloadMetrics {
     /// The factory of the system or of the current task, read once; nil if no metrics backend is set up.
     private let factory: (any MetricsFactory)? = {
         let factory = MetricsSystem.factory

@@ -8,7 +8,7 @@ import Tracing
 ///
 /// It uses the run's own events and transport. Nothing it reports contains a secret: keys and URLs appear as they are
 /// stored, errors as their codes.
-struct DownloadObserver: Sendable {
+struct DownloadObserver {
     let metrics = DownloadMetrics()
     private let url: DownloadURL
     private let store: DownloadStore

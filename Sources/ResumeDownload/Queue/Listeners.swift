@@ -4,7 +4,7 @@ extension QueueState {
     /// The event listeners of one download in a queue, and its latest progress.
     final class Listeners: Sendable {
         /// The progress of a download.
-        struct Progress: Sendable {
+        struct Progress {
             var receivedBytes: Int64 = 0
             var totalBytes: Int64?
             /// Whether the run has started far enough that a requested restart has taken place.

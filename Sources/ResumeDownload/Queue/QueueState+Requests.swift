@@ -1,7 +1,7 @@
 // Adding and cancelling requests.
 extension QueueState {
     /// A request for a delivery.
-    struct Addition: Sendable {
+    struct Addition {
         var request: DownloadRequest
         /// Its key in the store.
         var key: Key

@@ -6,7 +6,7 @@ extension QueueState {
     typealias Wish = DownloadQueue.Report.State
 
     /// A destination of an item.
-    struct Delivery: Sendable {
+    struct Delivery {
         /// Unique: a delivery that was cancelled and is requested again gets a new number.
         let number: Int
         let destination: String
@@ -41,7 +41,7 @@ extension QueueState {
     }
 
     /// One attempt at a delivery.
-    struct Run: Sendable, Hashable {
+    struct Run: Hashable {
         /// Its number among all of the queue, also in ``QueueState/slots``.
         let number: Int64
         /// The number of the delivery.
@@ -54,7 +54,7 @@ extension QueueState {
     }
 
     /// One download.
-    struct Item: Sendable {
+    struct Item {
         var place: Line.Place
         var wish: Wish
         var run: Run?
@@ -129,7 +129,7 @@ extension QueueState {
     }
 
     /// How a run ended.
-    enum Ending: Sendable, Hashable {
+    enum Ending: Hashable {
         case delivered
         /// It was delivered according to the request that the run started with, but a newer request for the same file
         /// asks for something else. Only callers that waited at the start are answered, and the item runs again.
@@ -143,7 +143,7 @@ extension QueueState {
     }
 
     /// The answer to callers.
-    enum Answer: Sendable, Hashable {
+    enum Answer: Hashable {
         /// The outcome of the run that has just ended.
         case outcome
         /// Nothing until it is requested again.
@@ -154,7 +154,7 @@ extension QueueState {
     }
 
     /// An action for the queue to perform.
-    enum Action: Sendable, Hashable {
+    enum Action: Hashable {
         /// Begin the run of an item once its row is recorded.
         case start(Key)
         case stop(Key)

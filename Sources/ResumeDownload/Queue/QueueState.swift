@@ -2,7 +2,7 @@
 ///
 /// A download is one item, however many callers request it, with one delivery for each destination. At most one item is
 /// forced: while it waits or runs, nothing else runs. Interrupted items continue before items that have not begun.
-struct QueueState: Sendable {
+struct QueueState {
     typealias Key = String
     /// A caller that waits for an answer.
     typealias Caller = Int

@@ -1,8 +1,8 @@
 extension QueueState {
     /// The items that wait to run, sorted for each host.
-    struct Line: Sendable {
+    struct Line {
         /// A place in the line.
-        struct Place: Sendable, Comparable {
+        struct Place: Comparable {
             var priority: DownloadQueue.Priority
             /// Ranks read from the store may be equal; then the keys decide.
             var rank: Int64

@@ -3,9 +3,9 @@ import ResumeStore
 
 extension StreamState {
     /// The position of a reader of a ``DownloadStream``, which decides what it may read next.
-    struct Cursor: Sendable {
+    struct Cursor {
         /// What the reader must do.
-        enum Action: Sendable, Hashable {
+        enum Action: Hashable {
             /// Wait until something changes.
             case wait
             /// Check whether the bytes returned so far are still the beginning of the file.

@@ -3,14 +3,14 @@ extension DownloadTask {
     ///
     /// A run is one call of ``Downloader/download(_:onEvent:)``. Suspending interrupts the run; resuming starts another
     /// one, which continues from the partial data.
-    enum Phase: Sendable, Hashable {
+    enum Phase: Hashable {
         /// Why a run was interrupted, or what has been requested since.
-        enum Interruption: Sendable, Hashable {
+        enum Interruption: Hashable {
             case toSuspend, toResume, toCancel
         }
 
         /// What the task must do after a transition.
-        enum Action: Sendable, Hashable {
+        enum Action: Hashable {
             case nothing, begin, interrupt, finish
         }
 

@@ -3,7 +3,7 @@
 /// First the plain file, whose head shows whether the server sends it at all. Then closed ranges (`bytes=N-M`), which
 /// some servers send although they refuse `bytes=N-`. At last the plain body, whose beginning is compared.
 package struct RangeCourse: Sendable, Hashable {
-    private enum State: Sendable, Hashable { case open, probing, closed, plain }
+    private enum State: Hashable { case open, probing, closed, plain }
 
     /// The first size of closed ranges, in bytes.
     static let firstSize: Int64 = 8 << 20

@@ -2,7 +2,7 @@ extension SegmentPlan {
     /// Measures the rates of streams and detects streams that do not help.
     ///
     /// Rates are averaged over seconds, since servers that limit a rate send in bursts.
-    struct Pace: Sendable {
+    struct Pace {
         /// How to reduce the number of connections.
         enum Finding: Equatable {
             /// Close these streams, to measure the effect on the total rate.

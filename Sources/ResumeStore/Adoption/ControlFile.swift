@@ -2,14 +2,14 @@ import ResumeHTTP
 
 extension ForeignPartial {
     /// What a program has recorded beside a file: which of its ranges are finished.
-    struct ControlFile: Sendable, Hashable {
+    struct ControlFile: Hashable {
         /// The length of the file; nil if it is not recorded.
         var totalLength: Int64?
         /// The finished ranges, in order; adjoining ones are joined.
         let finished: [Range<Int64>]
 
         /// A program, and what it appends to the name of a file for that of its control file.
-        struct Format: Sendable {
+        struct Format {
             let program: ForeignPartial.Program
             let suffix: String
             let read: @Sendable ([UInt8]) -> ControlFile?

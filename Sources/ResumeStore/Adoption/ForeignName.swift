@@ -2,7 +2,7 @@ import ResumeHTTP
 
 extension ForeignPartial {
     /// What the name of a partial file says about the program that has left it.
-    struct Name: Sendable, Hashable {
+    struct Name: Hashable {
         var program: ForeignPartial.Program
         /// The digest of the whole file, for programs that name files by it.
         var digest: HTTPDigest?

@@ -146,7 +146,7 @@ extension ForeignPartial.ControlFile.Format {
 
 extension ForeignPartial {
     /// The bytes of a file that are copied into a store.
-    struct Source: Sendable {
+    struct Source {
         let file: OpenFile
         let ranges: [Range<Int64>]
         /// Whether they are the whole file, which has the caller's digest.

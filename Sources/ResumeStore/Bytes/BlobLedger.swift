@@ -1,6 +1,6 @@
 extension BlobWriter {
     /// The accounts of all parts of a blob, in order of their offsets.
-    struct Ledger: Sendable {
+    struct Ledger {
         private(set) var parts: [PartLedger]
         /// The offset of the part that the main stream writes.
         private(set) var mainOffset: Int64

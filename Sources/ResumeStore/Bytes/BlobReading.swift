@@ -4,7 +4,7 @@ extension BlobWriter {
     /// Stored bytes do not change unless they are discarded: for a new blob with another representation, or for an end that
     /// was found to be wrong and is written again. The epoch changes each time, before a byte is overwritten. So bytes that
     /// were read are valid if the epoch is still the same afterwards.
-    struct Reading: Sendable {
+    struct Reading {
         /// The result of reading a range.
         enum Outcome {
             case bytes([UInt8])

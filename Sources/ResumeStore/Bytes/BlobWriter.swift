@@ -5,7 +5,7 @@ import Synchronization
 /// What the streams into one blob share: the accounts of its parts, its flushes to disk, and what may be read of it.
 final class BlobWriter: Sendable {
     /// The blob that is flushed.
-    struct Subject: Sendable {
+    struct Subject {
         let entry: Entry
         let blob: OpenFile
         let name: BlobName
@@ -23,14 +23,14 @@ final class BlobWriter: Sendable {
         }
     }
 
-    enum Phase: Sendable {
+    enum Phase {
         case idle
         /// Waiting until a flush of a small amount of data is due.
         case waiting(Task<Void, Never>)
         case flushing(Task<Void, any Error>)
     }
 
-    struct Flushing: Sendable {
+    struct Flushing {
         let subject: Subject?
         /// The start of the last flush, by the store's clock.
         var lastStart: Duration
@@ -38,7 +38,7 @@ final class BlobWriter: Sendable {
         var failure: StoreError?
     }
 
-    struct State: Sendable {
+    struct State {
         var ledger: Ledger
         var flushing: Flushing
         var reading: Reading

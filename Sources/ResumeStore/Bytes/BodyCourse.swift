@@ -3,9 +3,9 @@ import ResumeHTTP
 /// Decides which bytes of a response body are skipped, compared, written or refused.
 ///
 /// It is a pure value; ``PartStream`` carries out its steps.
-struct BodyCourse: Sendable {
+struct BodyCourse {
     /// What to do with the next bytes.
-    enum Step: Sendable, Hashable {
+    enum Step: Hashable {
         /// Skip them: they were not requested.
         case skip
         /// Compare them with the blob at ``position``.

@@ -2,8 +2,8 @@
 ///
 /// It is a pure value. Its methods return what to do; ``PartStream`` and ``BlobWriter`` do it and report back. All
 /// positions are offsets in the blob.
-struct PartLedger: Sendable {
-    struct Commit: Sendable, Hashable {
+struct PartLedger {
+    struct Commit: Hashable {
         let row: PartReference
         /// The end of the bytes that survive the process after this commit.
         let end: Int64
@@ -23,7 +23,7 @@ struct PartLedger: Sendable {
     static let borderLength: Int64 = 4096
 
     /// How often received bytes are committed.
-    enum Pace: Sendable, Hashable {
+    enum Pace: Hashable {
         /// Not at all, since there is no row.
         case never
         /// As often as the limit of lost bytes requires.

@@ -81,7 +81,7 @@ package struct Collector: Sendable {
 }
 
 /// The rules for removing entries regardless of the size limit.
-struct EvictionTerms: Sendable {
+struct EvictionTerms {
     /// The current time, in milliseconds since 1970.
     var now: Int64
     /// The time in seconds after which an unused entry expires.

@@ -37,7 +37,7 @@ extension Connection {
     }
 
     /// An entry that the collector may remove.
-    struct Candidate: Sendable {
+    struct Candidate {
         var entry: Entry
         /// Whether a queue or a task has paused it and intends to continue.
         var isPaused: Bool

@@ -33,7 +33,7 @@ final class DeliveryBatch: Sendable {
     }
 
     /// The result of delivering a file.
-    enum Outcome: Sendable {
+    enum Outcome {
         case delivered
         /// The file was not named and nothing was changed: the name exists and may not be replaced, the destination is
         /// on another file system, or another task or process waits for the download.

@@ -3,7 +3,7 @@ import ResumeHTTP
 import ResumeSQLite
 
 /// What is recorded of a download that leaves the store.
-struct Departure: Sendable {
+struct Departure {
     /// The log events, including the start of the download if it had no row before.
     let events: [Event]
     /// The rows of queues that it fulfils.

@@ -1,7 +1,7 @@
 import ResumeFiles
 
 /// The steps of a delivery on the file system.
-struct Staging: Sendable {
+struct Staging {
     let blob: OpenFile
     let name: BlobName
     let store: StoreFolder

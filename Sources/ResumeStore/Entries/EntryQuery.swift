@@ -39,7 +39,7 @@ package struct EntryQuery: Sendable, Hashable {
     }
 
     /// The position of an entry in an order.
-    struct Position: Sendable, Comparable {
+    struct Position: Comparable {
         /// What the order compares: an integer, or the bytes of a text.
         var value: SQLiteValue
         var id: Int64
@@ -57,7 +57,7 @@ package struct EntryQuery: Sendable, Hashable {
     }
 
     /// How far an iteration has come.
-    struct Cursor: Sendable {
+    struct Cursor {
         let query: EntryQuery
         /// The position of the last visited entry; nil before the first one.
         var position: EntryQuery.Position?

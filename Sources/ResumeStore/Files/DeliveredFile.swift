@@ -115,7 +115,7 @@ extension DeliveredFile {
     }
 
     /// A delivered file and its text, which is made once for all rows that have it.
-    struct Text: Sendable {
+    struct Text {
         let file: DeliveredFile
         let text: String
 

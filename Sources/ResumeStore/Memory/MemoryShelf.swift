@@ -141,7 +141,7 @@ struct MemoryShelf {
     }
 
     /// An entry of a store in memory, with its bytes.
-    struct Held: Sendable {
+    struct Held {
         var entry: Entry
         /// nil before the first response that was used.
         var blob: MemoryBlob?

@@ -2,7 +2,7 @@ import ResumeHTTP
 package import ResumeSQLite
 
 /// Identifies the part of a download that a writer works on.
-struct PartReference: Sendable, Hashable {
+struct PartReference: Hashable {
     /// The download's ID.
     var id: Int64
     /// The generation that the writer knows; if the entry has another one, the writer's bytes are not used.

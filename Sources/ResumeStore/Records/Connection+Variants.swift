@@ -2,7 +2,7 @@ package import ResumeHTTP
 import ResumeSQLite
 
 /// The request that an entry's bytes were fetched with, as stored hashes.
-struct Requester: Sendable, Hashable {
+struct Requester: Hashable {
     /// The hash of the whole request; nil if it is unknown.
     var code: [UInt8]?
     /// The hash of the fields that the server named in `Vary`; nil if there were none.
@@ -55,7 +55,7 @@ package enum DownloadName {
 }
 
 /// One of the stored representations of a download.
-struct Variant: Sendable {
+struct Variant {
     /// The row's ID; newer rows have larger ones.
     var id: Int64
     var number: Int

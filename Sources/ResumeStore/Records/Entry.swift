@@ -216,7 +216,7 @@ package typealias Event = DownloadStore.Event
 package typealias Totals = DownloadStore.Totals
 
 /// A new entry, so that there are no stored bytes to check.
-struct Fresh: Sendable {
+struct Fresh {
     let entry: Entry
     let lease: Lease
 }

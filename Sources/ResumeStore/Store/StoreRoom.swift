@@ -2,7 +2,7 @@ import Synchronization
 
 /// The running downloads of a process in a store, and those that wait until others leave room.
 final class StoreRoom: Sendable {
-    struct Running: Sendable {
+    struct Running {
         let receiver: any Receiver
         /// The bytes of the whole download; nil if that is unknown.
         let length: Int64?

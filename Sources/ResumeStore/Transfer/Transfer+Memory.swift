@@ -3,7 +3,7 @@ import ResumeHTTP
 
 /// What differs between transfers of a store on disk and of one in memory.
 extension Transfer {
-    enum Home: Sendable {
+    enum Home {
         case disk(DownloadStore)
         case memory(MemoryStore)
 

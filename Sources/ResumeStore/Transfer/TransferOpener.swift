@@ -188,7 +188,7 @@ package struct TransferOpener: Sendable {
 }
 
 /// An entry after its bytes were checked.
-struct Recovered: Sendable {
+struct Recovered {
     var entry: Entry
     var blob: (any BodyStorage)?
     /// Why some bytes are no longer stored; nil if none were lost.
