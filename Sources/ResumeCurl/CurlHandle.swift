@@ -1,4 +1,4 @@
-internal import CResumeCurl
+import CResumeCurl
 import HTTPTypes
 
 /// A handle of libcurl, which performs one exchange after the other.

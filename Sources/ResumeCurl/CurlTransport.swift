@@ -1,7 +1,7 @@
 #if !Curl
 #error("ResumeCurl needs the trait 'Curl' of the package resume-store, which is enabled by default")
 #endif
-internal import CResumeCurl
+import CResumeCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

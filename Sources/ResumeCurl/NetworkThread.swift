@@ -1,4 +1,4 @@
-internal import CResumeCurl
+import CResumeCurl
 import ResumeDownload
 import ResumeFiles
 import Synchronization

@@ -1,4 +1,4 @@
-internal import CResumeCurl
+import CResumeCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

@@ -1,4 +1,4 @@
-internal import CResumeCurl
+import CResumeCurl
 import HTTPTypes
 import ResumeDownload
 import ResumeFiles

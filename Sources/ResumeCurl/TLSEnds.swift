@@ -1,4 +1,4 @@
-internal import CResumeCurl
+import CResumeCurl
 import ResumeFiles
 import Synchronization
 

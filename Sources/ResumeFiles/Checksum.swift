@@ -1,4 +1,4 @@
-internal import CResumeChecksum
+import CResumeChecksum
 
 extension RawSpan {
     /// Computes the CRC-32C, which a processor does many times faster than a network delivers bytes.

@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 
 extension Connection {
     /// How often the task is asked, in virtual machine instructions of SQLite: about every 100 µs.

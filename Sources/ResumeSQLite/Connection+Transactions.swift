@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 
 extension Connection {
     /// When a transaction takes its locks.

@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 import ResumeFiles
 
 /// A connection to a database file, closed when it is released.

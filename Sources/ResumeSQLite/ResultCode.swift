@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 
 /// A result code of SQLite, primary or extended.
 ///

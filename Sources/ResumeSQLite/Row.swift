@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 
 /// The current row of a statement, valid only inside the closure that receives it.
 ///

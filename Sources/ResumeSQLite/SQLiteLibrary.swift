@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 
 /// The SQLite library that this process is linked with.
 package enum SQLiteLibrary {

@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 
 /// A value that can be bound to a parameter of a statement, in SQLite's storage classes.
 package enum SQLiteValue: Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import CResumeSQLite
+import CResumeSQLite
 import ResumeFiles
 
 /// A noncopyable value, which neither a dictionary nor an optional property can hold.

@@ -1,4 +1,4 @@
-internal import CResumeChecksum
+import CResumeChecksum
 
 /// An incremental digest; a copy continues independently.
 ///
