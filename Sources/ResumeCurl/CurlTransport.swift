@@ -119,7 +119,8 @@ public final class CurlTransport: Transport {
     /// Whether a file contains certificates in PEM format.
     package static func hasCertificates(at path: String) -> Bool {
         let text = FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return text.contains("-----BEGIN CERTIFICATE-----") || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
+        return text.contains("-----BEGIN CERTIFICATE-----")
+            || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
     }
 
     /// Whether libcurl has HTTP/3.

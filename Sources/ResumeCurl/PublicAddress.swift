@@ -14,7 +14,9 @@ package enum PublicAddress {
     static func isPublic(_ address: String) -> Bool {
         guard let bytes = bytes(of: address) else { return false }
         // IPv4 addresses in IPv6 form: mapped, translated by NAT64, or after the prefix of 6to4.
-        if contains("::ffff:0:0/96", bytes) || contains("64:ff9b::/96", bytes) { return isPublic(bytes.suffix(4)) }
+        if contains("::ffff:0:0/96", bytes) || contains("64:ff9b::/96", bytes) {
+            return isPublic(bytes.suffix(4))
+        }
         return isPublic(contains("2002::/16", bytes) ? bytes[2..<6] : bytes[...])
     }
 

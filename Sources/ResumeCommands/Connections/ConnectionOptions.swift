@@ -43,7 +43,8 @@ struct ConnectionOptions: ParsableArguments {
     /// Parses `host:port:address`, or with several addresses that are separated by commas, into the place and these.
     private static func addresses(_ text: String) -> (String, [String])? {
         let parts = text.parts(at: ":", most: 2)
-        guard parts.count == 3, let port = Int(parts[1]), let url = try? DownloadURL("https://\(parts[0]):\(port)/")
+        guard parts.count == 3, let port = Int(parts[1]),
+            let url = try? DownloadURL("https://\(parts[0]):\(port)/")
         else { return nil }
         let addresses = parts[2].parts(at: ",").map { part in
             String(part.hasPrefix("[") && part.hasSuffix("]") ? part.dropFirst().dropLast() : part)

@@ -54,7 +54,8 @@ struct RatePlan: Equatable, TypedValue {
 
     /// Parses `HH:MM`; 24:00 is the end of a day.
     private static func minute(_ text: Substring) -> Int? {
-        guard let match = text.wholeMatch(of: /(\d\d?):(\d\d?)/), let hour = Int(match.1), let minute = Int(match.2),
+        guard let match = text.wholeMatch(of: /(\d\d?):(\d\d?)/),
+            let hour = Int(match.1), let minute = Int(match.2),
             hour < 24 && minute < 60 || hour == 24 && minute == 0
         else { return nil }
         return hour * 60 + minute

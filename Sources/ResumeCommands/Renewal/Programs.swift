@@ -117,7 +117,8 @@ final class Programs: Sendable {
         var login: [Substring: Substring] = [:]
         let others = "'username=', 'password='"
         var fields = try HeaderLine.fields(in: output, of: "--auth-command", or: others) { line in
-            guard let sign = line.firstIndex(of: "="), line[..<sign].allSatisfy({ $0.isLetter || "_[]".contains($0) })
+            guard let sign = line.firstIndex(of: "="),
+                line[..<sign].allSatisfy({ $0.isLetter || "_[]".contains($0) })
             else { return false }
             login[line[..<sign]] = line[line.index(after: sign)...]
             return true

@@ -18,7 +18,9 @@ enum Hint {
     /// Returns the option --store of a command line, as ``store`` has it.
     static func option(in arguments: [String]) -> String {
         let options = arguments.prefix { $0 != "--" }
-        guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else { return "" }
+        guard let index = options.lastIndex(where: { $0 == "--store" || $0.hasPrefix("--store=") }) else {
+            return ""
+        }
         let next = options.dropFirst(index + 1).first
         let path = options[index] == "--store" ? next : String(options[index].trimmingPrefix("--store="))
         return path.map { " --store\($0.hasPrefix("-") ? "=" : " ")\(ShellWord.quoted($0))" } ?? ""

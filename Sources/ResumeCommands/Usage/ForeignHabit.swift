@@ -44,7 +44,8 @@ enum ForeignHabit {
         guard word.hasSuffix("O"), let next = rest.first else { return nil }
         if next == "-" { return toOutput }
         // With one word only, that is the URL.
-        guard !next.hasPrefix("-"), !next.contains("://"), rest.dropFirst().contains(where: { $0.contains("://") })
+        guard !next.hasPrefix("-"), !next.contains("://"),
+            rest.dropFirst().contains(where: { $0.contains("://") })
         else { return nil }
         let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
         return "-O takes no name, as in curl; to name the file, use -o \(name)"

@@ -20,7 +20,8 @@ enum TypedURL {
     /// secret.
     private static func withoutScheme(_ text: String) -> DownloadURL? {
         let authority = text.prefix { !"/?#".contains($0) }
-        guard authority.wholeMatch(of: /[A-Za-z0-9\-_.:\[\]]*/) != nil, authority.last != ":",
+        guard authority.wholeMatch(of: /[A-Za-z0-9\-_.:\[\]]*/) != nil,
+            authority.last != ":",
             // "http//host" is a scheme without its colon.
             !"http https ftp file".pieces(at: " ").contains(authority.prefix { $0 != ":" }.lowercased()),
             let url = try? DownloadURL("https://\(text)"), isHost(url.host)

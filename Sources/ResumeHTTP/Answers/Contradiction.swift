@@ -141,7 +141,8 @@ package struct Sightings: Sendable, Hashable {
     /// Parses a stored text; nil if it was damaged or manipulated.
     package init?(stored: String) {
         let words = stored.split(separator: " ")
-        guard words.count == 3, let days = Int(words[0]), (1...Self.enough).contains(days), let day = Int64(words[1])
+        guard words.count == 3, let days = Int(words[0]),
+            (1...Self.enough).contains(days), let day = Int64(words[1])
         else { return nil }
         self.days = days
         lastDay = day

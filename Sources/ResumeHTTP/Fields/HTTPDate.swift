@@ -38,7 +38,9 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
         // Two digits each: `006:27:0` has the length of a time, but is not one.
         let clock = words[3].parts(at: ":")
             .compactMap { Self.number($0, digits: 2...2) }
-        guard clock.count == 3, words[3].utf8.count == 8, clock[0] < 24, clock[1] < 60, clock[2] <= 60 else {
+        guard clock.count == 3, words[3].utf8.count == 8,
+            clock[0] < 24, clock[1] < 60, clock[2] <= 60
+        else {
             return nil
         }
         if words[2].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }

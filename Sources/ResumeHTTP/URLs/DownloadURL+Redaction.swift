@@ -43,7 +43,8 @@ extension DownloadURL {
         // Not passwords: image `repository:tag@sha256:…`, package `pkg:npm/name@1.0`, file `s3://bucket/icon@2x.png`.
         let user = parts[0].firstRange(of: "://").map { parts[0][$0.upperBound...] } ?? parts[0]
         let hasPassword =
-            parts.count == 2 && user.contains(":") && !text.hasPrefix("pkg:") && !parts[1].hasPrefix("sha256:")
+            parts.count == 2 && user.contains(":")
+            && !text.hasPrefix("pkg:") && !parts[1].hasPrefix("sha256:")
         return hasPassword || ParameterList(text[...], separatedBy: "?&;#").holdsSecret
     }
 

@@ -17,7 +17,9 @@ extension SecretParameter {
     /// (RFC 7515, 3).
     static func isWebToken(_ value: [UInt8]) -> Bool {
         // Those two characters take 16 bits: "ey" is 12 of them, and the other 4 begin one of the letters I to L.
-        guard ["eyI", "eyJ", "eyK", "eyL"].contains(where: { value.starts(with: $0.utf8) }) else { return false }
+        guard ["eyI", "eyJ", "eyK", "eyL"].contains(where: { value.starts(with: $0.utf8) }) else {
+            return false
+        }
         let parts = value.parts(at: .dot)
         // Signed tokens have three parts, the last of which is empty without a signature; encrypted tokens have five.
         guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else { return false }

@@ -37,7 +37,9 @@ package struct DeliveryRecords: Sendable {
         }
         let others = try await Blocking.run {
             // What was delivered there stays recorded.
-            zip(found, records).filter { $1?.own($0.stamp, at: $0.place, for: $0.url) == nil }.map(\.0)
+            zip(found, records)
+                .filter { $1?.own($0.stamp, at: $0.place, for: $0.url) == nil }
+                .map(\.0)
         }
         guard !others.isEmpty else { return }
         try await store.write { connection in
