@@ -145,16 +145,4 @@ struct ConnectionTests {
         server.setHandler(Sample.whole)
         await home.run(get + ["--max-time", "1h"]).expect(.success)
     }
-
-    @Test(
-        "Wrong combinations are usage errors",
-        arguments: [
-            ["-4", "-6"], ["-k", "--cacert", "f"], ["--resolve", "a:80"], ["--resolve", "a:80:b"],
-            ["--resolve", "a:x:::1"], ["--resolve", "a:80:127.0.0.1,"],
-            ["--max-time", "0"], ["--hold"], ["--keep"],
-        ])
-    func usage(options: [String]) async throws {
-        await home.run(["get", "http://127.0.0.1:9/f"] + options).expect(.usage, hides: "nknown option")
-        #expect(try home.names().isEmpty)
-    }
 }

@@ -15,16 +15,17 @@ struct ControlCharacterTests {
         "\u{7F}", "\u{8}\u{8}", "\u{2028}", "\u{E0041}", "\u{FEFF}",
     ]
 
-    private func lookAround(_ key: String? = nil) async {
-        let looks = [["list"], ["log"], ["verify"], ["doctor"], ["gc", "--dry-run"], ["purge", "--all", "--dry-run"]]
+    /// Shows all that the store holds, and more of some entries.
+    private func lookAround(_ keys: [String] = []) async {
+        let looks = [
+            ["list"], ["log", "-n0"], ["verify"], ["doctor"], ["gc", "--dry-run"], ["purge", "--all", "--dry-run"],
+        ]
         for look in looks {
             await home.run(look)
             await home.run(look + ["--json"])
         }
-        if let key {
-            await home.run("show", key)
-            await home.run("show", key, "--json")
-            await home.run("log", key)
+        for key in keys {
+            for look in [["show", key], ["show", key, "--json"], ["log", key]] { await home.run(look) }
         }
     }
 
@@ -34,6 +35,7 @@ struct ControlCharacterTests {
             ("ETag", "\"v\(text)1\""), ("Content-Type", "text/\(text)"), ("Last-Modified", "Mon\(text)"),
             ("Repr-Digest", text), ("X-\(text)", "1"),
         ]
+        var keys: [String] = []
         for field in fields {
             let server = try await home.serve {
                 .file(Sample.resource, for: $0, cutAfter: 100_000).settingField(field.0, to: field.1)
@@ -42,8 +44,9 @@ struct ControlCharacterTests {
             let outcome = await home.run(get + ["--verbose"])
             #expect(outcome.status == .tryAgain, "\(field)")
             await home.run(get + ["--json"])
-            await lookAround(server.url())
+            keys.append(server.url())
         }
+        await lookAround(keys)
     }
 
     @Test(arguments: nasty)
@@ -53,8 +56,8 @@ struct ControlCharacterTests {
             let get = ["get", server.url(), "-o", home["out.bin"], "--retries", "0"]
             #expect(await [.refused, .tryAgain].contains(home.run(get).status))
             await home.run(get + ["--json"])
-            await lookAround()
         }
+        await lookAround()
     }
 
     @Test func redirect() async throws {
@@ -65,8 +68,8 @@ struct ControlCharacterTests {
             let outcome = await home.run("get", server.url(), "-o", home["out.bin"], "--retries", "0")
             #expect([.refused, .tryAgain].contains(outcome.status), "\(text.debugDescription)")
             #expect(!home.has("out.bin"))
-            await lookAround()
         }
+        await lookAround()
     }
 
     /// A file name is written as it is and shown escaped.
@@ -78,7 +81,7 @@ struct ControlCharacterTests {
         await home.run("get", server.url(), "--output", home[name]).expect(.success)
         #expect(home.has(name))
         await home.run("get", server.url(), "--output", home[name], "--json", "--verbose")
-        await lookAround(name)
+        await lookAround([name])
         await home.run("pin", name)
         await home.run("purge", name)
     }
@@ -105,16 +108,17 @@ struct ControlCharacterTests {
                 """
                 UPDATE download SET key = 'k\(index)\(text)', url = 'http://h/\(text)', etag = '"\(text)"',
                 last_modified = '\(text)', content_type = '\(text)', destination = '/\(text)' WHERE id = \(index + 1);
-                UPDATE event SET key = 'k\(text)', kind = 'refused', reason = 'c\(text): because \(text)';
+                UPDATE event SET key = 'k\(text)', kind = 'refused', reason = 'c\(text): because \(text)'
+                WHERE kind <> 'refused';
                 UPDATE chunk SET path = 'blobs/\(text)' WHERE download = \(index + 1);
                 UPDATE queued SET terms = json_set(ifnull(terms, '{}'), '$.needs', json_array('\(text)', 'X-\(text)'));
                 """)
-            await lookAround("k\(index)\(text)")
             let jobs = await home.run("jobs", "--all")
             #expect(jobs.lines.count == index + 1 && jobs.lines.allSatisfy { $0.contains("[needs ") })
             await home.run("jobs", outputWidth: 100).expect(prints: "  needs ")
             await home.run("resume").expect(.refused)
         }
+        await lookAround(Self.nasty.enumerated().map { "k\($0)\($1)" })
         #expect(await home.run("list", "--json").lines.count == Self.nasty.count)
         await home.run("verify", "--json").expect(.damaged)
         #expect(await home.run("verify", "--repair").lines.count >= Self.nasty.count)

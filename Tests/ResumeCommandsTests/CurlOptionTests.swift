@@ -180,15 +180,4 @@ struct CurlOptionTests {
         let outcome = await home.run(get + ["--http3"])
         #expect(outcome.status == .tryAgain || outcome.errors.contains("does not support HTTP/3"), "\(outcome.errors)")
     }
-
-    @Test(
-        "Wrong values are usage errors",
-        arguments: [
-            ["--digest", "--anyauth"], ["--tls-max", "1.1"], ["--private-key", "f"], ["-E", "f", "--key", "k.pem"],
-            ["-x", "p", "--socks5-hostname", "q"], ["-x", "8"], ["--cert"],
-        ])
-    func usage(options: [String]) async throws {
-        await home.run(["get", "http://127.0.0.1:9/f"] + options).expect(.usage, hides: "nknown option")
-        #expect(try home.names().isEmpty)
-    }
 }

@@ -171,11 +171,6 @@ struct ExitStatusTests {
         #expect(server.acceptedConnections == 0)
     }
 
-    @Test func noInputFile() async throws {
-        await home.run("get", "--input-file", home["missing.txt"]).expect(.notFound, says: "missing.txt")
-        #expect(try home.names().isEmpty)
-    }
-
     private static let ofAnEntry = ["show", "pin", "unpin", "verify"]
 
     @Test(arguments: ofAnEntry)

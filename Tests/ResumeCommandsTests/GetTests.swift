@@ -75,19 +75,6 @@ struct GetTests {
         #expect(Sample.changed.matches(try home.bytes("out.bin")))
     }
 
-    /// The trap of a server that answers 206 of another file whatever `If-Range` says.
-    @Test func startedOverThoughIfRangeIsIgnored() async throws {
-        let server = try await home.serve(Sample.cutOnce)
-        let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]
-        await home.run(get).expect(.tryAgain)
-        var resource = Sample.changedResource
-        resource.ignoresIfRange = true
-        let careless = resource
-        server.setHandler { .file(careless, for: $0) }
-        await home.run(get).expect(.success)
-        #expect(Sample.changed.matches(try home.bytes("out.bin")))
-    }
-
     @Test func restart() async throws {
         let server = try await home.serve(Sample.cutOnce)
         let get = ["get", server.url(), "--output", home["out.bin"], "--retries", "0"]

@@ -23,18 +23,6 @@ struct TermsTests {
         return outcome
     }
 
-    @Test(arguments: ["if-range", "if-match", "head"])
-    func condition(name: String) async throws {
-        try await cutOnce([]) { server async throws in
-            #expect(try await get(server, ["--condition", name]).events.contains("resumed"))
-            #expect(Self.file.content.matches(try home.bytes("out.bin")))
-            let later = server.requests.dropFirst()
-            #expect(later.map(\.method) == (name == "head" ? ["HEAD", "GET"] : ["GET"]))
-            #expect((later.last?.field("If-Match") != nil) == (name == "if-match"))
-            #expect((later.last?.field("If-Range") != nil) == (name == "if-range"))
-        }
-    }
-
     @Test func headElsewhere() async throws {
         try await cutOnce([]) { server in
             let outcome = try await get(server, ["--condition", "head", "--head-url", server.url("/head")])
@@ -135,22 +123,6 @@ struct TermsTests {
         #expect(try outcome.json.contains { $0["reason"]?.string == "spot-check-differs" })
         #expect(try outcome.json.last?["proved"]?.bool == true)
         #expect(new.content.matches(try home.bytes("out.bin")))
-    }
-
-    @Test("F3: after a range request that is answered with no valid response, closed ranges and the whole file follow")
-    func invalidRangeAnswer() async throws {
-        let answer = "HTTP/1.1 206 Partial Content\r\nContent-Length: -5\r\nContent-Range: bytes 5-4/5\r\n\r\n"
-        try await cutOnce([]) { server in
-            server.setHandler { request in
-                request.field("Range") == nil
-                    ? .file(Self.file, for: request) : Response([.raw(Array(answer.utf8)), .close])
-            }
-            _ = try await get(server, ["--retries", "0"])
-            let hasRange = server.requests.map { $0.field("Range") != nil }
-            #expect(hasRange == [false, true, false, true, false])
-            #expect(Self.file.content.matches(try home.bytes("out.bin")))
-            await home.run("log", "--json").expect(prints: "range-answer-invalid")
-        }
     }
 
     @Test("resume retries as often as its jobs were to, unless it is told otherwise")

@@ -99,6 +99,19 @@ struct UsageTests {
         }
     }
 
+    private static let wrongConnections: [[String]] = [
+        ["-4", "-6"], ["-k", "--cacert", "f"], ["--resolve", "a:80"], ["--resolve", "a:80:b"], ["--cert"], ["-x", "8"],
+        ["--resolve", "a:x:::1"], ["--resolve", "a:80:127.0.0.1,"], ["--max-time", "0"], ["--hold"], ["--keep"],
+        ["--digest", "--anyauth"], ["--tls-max", "1.1"], ["--private-key", "f"], ["-E", "f", "--key", "k.pem"],
+        ["-x", "p", "--socks5-hostname", "q"],
+    ]
+
+    @Test("Wrong values and combinations of options that exist", arguments: wrongConnections)
+    func connections(options: [String]) async throws {
+        await home.run(["get", Self.url] + options).expect(.usage, hides: "nknown option")
+        #expect(try home.names().isEmpty)
+    }
+
     private static let wrong: [[String]] = [
         ["frobnicate"],
         ["--no-such-option"],

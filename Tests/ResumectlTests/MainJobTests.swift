@@ -23,35 +23,6 @@ struct MainJobTests {
         }
     }
 
-    @Test(
-        "nginx: a file that changes between two runs is fetched again whole, and the reason is reported",
-        .enabled(if: Nginx.isInstalled, "needs nginx"))
-    func changedOnNginx() async throws {
-        let new = sampleBytes(8_000_000, seed: 2)
-        try await Shell.run("mkdir", folder["www"])
-        try Files.write(sampleBytes(8_000_000), to: folder["www/file"])
-        try await Shell.run("touch", "-d", "2024-01-01", folder["www/file"])
-        let nginx = try await Nginx(serving: folder["www"], rate: "500k")
-        try nginx.setSlow(true)
-        let program = Resumectl(folder: folder)
-        let get = ["get", "--key", "file", "--output", folder["out"]]
-        let process = try program.start(get + [nginx.url("file")], output: folder["killed"])
-        try await wait(for: "some bytes", while: process) { try await program.received() > 0 }
-        process.send(SIGKILL)
-        #expect(await process.wait() == .killed(SIGKILL))
-        #expect(try await program.run("list").output.contains("partial"))
-        try Files.write(new, to: folder["www/file"])
-        try nginx.setSlow(false)
-        let outcome = try await Shell.outcome(
-            Resumectl.path, get + [nginx.url("file")], environment: program.environment)
-        await nginx.stop()
-        #expect(outcome.status == 0)
-        #expect(outcome.errors.contains("its ETag was"))
-        #expect(try Files.matches(folder["out"], new))
-        let log = try await program.run("log", "--json", "file")
-        #expect(log.output.contains("\"kind\":\"restarted\"") && log.output.contains("\"entity-tag-changed\""))
-    }
-
     @Test("An interruption counts from the first moment on", arguments: [SIGINT, SIGTERM])
     func interruptedEarly(signal: Int32) async throws {
         let program = Resumectl(folder: folder)
