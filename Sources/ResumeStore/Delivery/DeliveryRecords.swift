@@ -11,14 +11,14 @@ package struct DeliveryRecords: Sendable {
     ///
     /// - Throws: ``StoreError``
     package func record(at path: String) async throws -> DeliveryRecord? {
-        try await store.read { connection in try connection.delivered(at: store.path) }
+        try await store.read { connection in try connection.delivered(at: path) }
     }
 
     /// Records what is known of a file in place.
     ///
     /// - Throws: ``StoreError``
     package func renew(_ file: DeliveredFile, at path: String, from url: String) async throws {
-        try await store.write { connection in try connection.renewDelivery(of: file, at: store.path, from: url) }
+        try await store.write { connection in try connection.renewDelivery(of: file, at: path, from: url) }
     }
 
     /// Permits downloads to replace what exists at their destinations, since the user has named them.
@@ -29,7 +29,7 @@ package struct DeliveryRecords: Sendable {
         // Not in a transaction: a destination may not respond.
         let found = try await Blocking.run {
             names.compactMap { path, url in
-                let place = try? Destination(store.path)
+                let place = try? Destination(path)
                 return place.flatMap { place in place.status.map { (place: place, stamp: $0.stamp, url: url) } }
             }
         }
