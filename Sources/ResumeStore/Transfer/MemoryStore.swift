@@ -57,7 +57,7 @@ public final class MemoryStore: PartialStore {
     public var entries: [DownloadStore.Entry] { state.withLock { $0.shelf.contents } }
 
     /// The total capacity reserved for all entries in bytes.
-    public var size: Int { state.withLock { $0.shelf.size } }
+    package var size: Int { state.withLock { $0.shelf.size } }
 
     /// Returns how many tasks wait for an entry.
     func waiterCount(key: String) -> Int { state.withLock { $0.waiters[key]?.count ?? 0 } }
