@@ -9,7 +9,7 @@ struct ReasonTextTests {
     func texts() throws {
         let sources = ReadmeTests.root.appendingPathComponent("Sources").standardizedFileURL.path
         let reasons = String(decoding: try Files.bytes("\(sources)/ResumeHTTP/Reasons/Reason.swift"), as: UTF8.self)
-        let constants = reasons.matches(of: /static let (\w+) = Code\(rawValue: "([a-z-]+)"\)/).map { ($0.1, $0.2) }
+        let constants = reasons.matches(of: /static let (\w+): Code = "([a-z-]+)"/).map { ($0.1, $0.2) }
         let codes = Dictionary(uniqueKeysWithValues: constants)
         var used: [Substring: Int] = [:]
         for file in try #require(FileManager.default.subpaths(atPath: sources)) where file.hasSuffix(".swift") {
