@@ -247,6 +247,31 @@ struct FetchTests {
         }
     }
 
+    @Test(
+        "A body without a length is another file if it ends at another one than the caller knows; none is delivered",
+        arguments: Place.allCases, [59_000, 60_000, 80_000, 2_000_000])
+    func unannouncedLength(_ place: Place, _ length: Int) async throws {
+        try await Visit.with(place, { _ in .status("500 Not Asked") }) { visit async throws in
+            let bytes = sampleBytes(length, seed: 9)
+            func fetch(_ policy: ResumePolicy, _ answer: Answer) async throws -> FetchResult {
+                try await visit.store.fetch(
+                    visit.url, headerFields: [:], policy: policy, retries: .init(retries: 0)
+                ) { _ in FetchResponse(head: answer.head, body: answer.stream) }
+            }
+            let policy = ResumePolicy(completeLength: 60_000)
+            if length == 60_000 {
+                #expect(try await fetch(policy, Answer(body: bytes)).bytes == bytes)
+                return
+            }
+            let error = await #expect(throws: DownloadError.self) { try await fetch(policy, Answer(body: bytes)) }
+            #expect(error?.reason.code.rawValue == "other-length")
+            // Nothing claims to be complete: neither this caller nor another one gets it without a response.
+            for policy in [policy, ResumePolicy()] {
+                await #expect(throws: DownloadError.self) { try await fetch(policy, Answer(.notFound)) }
+            }
+        }
+    }
+
     @Test("Stored bytes are not the file of a caller who knows another length", arguments: Place.allCases)
     func otherLength(_ place: Place) async throws {
         try await Visit.with(place, { .file(Self.file, for: $0) }) { visit in

@@ -146,9 +146,7 @@ package enum Verdict: Sendable, Hashable {
     ) -> Verdict {
         let fields = response.headerFields
         guard !isCoded(fields, policy) else { return .refuse(.contentCoded) }
-        var fresh = Representation(startedBy: response)
-        // The end of a body of unknown length may be a cut.
-        fresh.completeLength = fresh.completeLength ?? policy.completeLength
+        let fresh = Representation(startedBy: response)
         var context = context
         if case .range(let range) = plan, range.start > 0,
             let end = range.askedEnd ?? held.representation?.completeLength

@@ -59,8 +59,8 @@ public struct ResumePolicy: Sendable, Hashable {
     ///   - digest: The digest that the file must have, which is compared before the delivery; nil if unknown.
     ///   - storesCoded: Whether to accept encoded (compressed) responses and store them as sent, without ever decoding
     ///     them; otherwise they are refused.
-    ///   - completeLength: The number of bytes that the whole file must have, so that another file, such as a login page,
-    ///     is refused by its head; nil if unknown.
+    ///   - completeLength: The number of bytes that the whole file must have, as sent, so that another file, such as a
+    ///     login page, is refused: by its head if that has a length, otherwise when it ends; nil if unknown.
     public init(
         condition: Condition = .ifRange, overlap: Int64 = 4096, allowsUnvalidated: Bool = false,
         digest: HTTPDigest? = nil, storesCoded: Bool = false, completeLength: Int64? = nil
