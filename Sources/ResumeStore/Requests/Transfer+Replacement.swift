@@ -107,6 +107,14 @@ extension Transfer {
         throw RequestOutcome.retry(reason, status: 200)
     }
 
+    /// Throws if the file has another length than the caller knows, which a response without a length shows at its end.
+    ///
+    /// The bytes stay, and are not complete.
+    func requireKnown(_ length: Int64) throws(DownloadError) {
+        guard let expected = policy.completeLength, expected != length else { return }
+        throw DownloadError(.refused, Reason("other-length", with: length, expected))
+    }
+
     /// Gives up a body that goes on behind the known length of the file, as one without a length can.
     func refuseSurplus(of body: BodyCourse) async throws {
         let end = body.end ?? body.position

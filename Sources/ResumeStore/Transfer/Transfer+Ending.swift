@@ -26,10 +26,7 @@ extension Transfer {
         if let body, body.exceedsFile { try await refuseSurplus(of: body) }
         if let length = body?.completeLength(isCut: ending == .cut), entry.representation?.completeLength == nil {
             try await requireBelievable(length)
-            // A length that the response has not announced is known only now; the bytes stay, and are not complete.
-            if let expected = policy.completeLength, expected != length {
-                throw DownloadError(.refused, Reason("other-length", with: length, expected))
-            }
+            try requireKnown(length)
             try await learnLength(length)
         }
         if body?.hasComparedHeld == true { try await grantAccess() }
