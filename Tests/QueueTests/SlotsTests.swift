@@ -28,6 +28,27 @@ struct SlotsTests {
         #expect(slots.isIdle)
     }
 
+    @Test("One that still waits changes nothing when it asks again, and what frees or takes a place does")
+    func changes() {
+        var slots = slots(1)
+        _ = slots.admit(1)
+        _ = slots.start(1, at: "closed", mayBegin: false)
+        let parked = slots.changes
+        for _ in 0..<3 { #expect(slots.start(1, at: "closed", mayBegin: false) == false) }
+        slots.end(2)
+        #expect(slots.changes == parked)
+        _ = slots.start(1, at: "closed", mayBegin: true)
+        #expect(slots.changes == parked + 1)
+        slots.pause(1)
+        _ = slots.admit(2)
+        _ = slots.start(1, at: "closed", mayBegin: true)
+        let resuming = slots.changes
+        _ = slots.start(1, at: "closed", mayBegin: true)
+        #expect(slots.changes == resuming)
+        slots.end(2)
+        #expect(slots.changes == resuming + 1)
+    }
+
     @Test("A download whose origin is closed or whose host has no place does not stop those behind it")
     func behind() {
         var slots = slots(2, perHost: 1)

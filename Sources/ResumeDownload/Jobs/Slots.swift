@@ -44,6 +44,8 @@ package struct Slots: Sendable {
     private var hosts: [String: Host] = [:]
     /// How many places are kept for downloads that go on, and whose hosts have room.
     private var claims = 0
+    /// How often a download has begun, ended or got another phase or host.
+    private(set) var changes = 0
 
     /// Has no downloads yet.
     ///
@@ -64,8 +66,11 @@ package struct Slots: Sendable {
 
     private mutating func set(_ id: Int64, _ phase: Phase?, at host: String? = nil) {
         let old = downloads[id]
-        if let old { change(-1, in: old.phase, at: old.host) }
         let host = host ?? old?.host ?? ""
+        // One that still waits asks again and again.
+        if old?.phase == phase, phase == nil || old?.host == host { return }
+        changes += 1
+        if let old { change(-1, in: old.phase, at: old.host) }
         if let phase { change(1, in: phase, at: host) }
         downloads[id] = phase.map { (host, $0) }
     }

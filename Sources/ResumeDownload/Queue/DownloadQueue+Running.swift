@@ -100,8 +100,9 @@ extension DownloadQueue {
 
     /// Changes which runs have places, and starts others in those that are free.
     private func change<Result>(_ body: (inout Slots) -> Result) -> Result {
+        let before = state.slots.changes
         let result = body(&state.slots)
-        step { $0.schedule() }
+        if state.slots.changes != before { step { $0.schedule() } }
         return result
     }
 

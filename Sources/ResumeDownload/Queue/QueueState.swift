@@ -24,7 +24,7 @@ struct QueueState {
     var actions: [Action] = []
     private var lastNumber = 0
 
-    /// How many runs that have begun may wait without a place.
+    /// How many runs that have begun may wait without a place before no further one begins.
     static let mostPaused = 64
 
     init(order: DownloadQueue.Order = .lastInFirstOut, maximumRunning: Int = 4, maximumPerHost: Int? = nil) {
