@@ -48,7 +48,7 @@ extension JobRun {
     func record(_ failure: CommandFailure, _ error: any Error, of job: Job) async {
         // An interrupted job is continued by the next run.
         guard !(error is CancellationError) else { return }
-        let code = (error as? StoreError).map { Reason.Code(rawValue: $0.code.description) } ?? .failed
+        let code = (error as? StoreError).map { Reason($0).code } ?? .failed
         let own = (error as? DownloadError)?.reason ?? Reason(code, failure.message)
         // A program that is left to run stays so.
         let reason = job.leftCompletion.map { Reason(code: $0.code, text: own.text) } ?? own
@@ -62,7 +62,7 @@ extension JobRun {
         guard reporter.hasSeveral else { return nil }
         if let error = error as? StoreError, error.code == .overLimit {
             let isAdded = postponed.withLock { $0.add(id, needsRoom: true) }
-            return isAdded ? .heldBytesDiffer(error) : nil
+            return isAdded ? Reason(error) : nil
         }
         let now = StoreClock.awake.now()
         let isClosed = [request.url.origin, request.url.redacted].contains { place in

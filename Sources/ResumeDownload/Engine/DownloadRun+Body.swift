@@ -53,7 +53,7 @@ extension DownloadRun {
         isLengthVerified = ended.ending != .closeDelimited
         switch ended.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
-            return .discard(.heldBytesDiffer(error))
+            return .discard(Reason(error))
         case let error as StoreError where error.code != .surplusBytes:
             throw error
         case let error as DownloadError:
@@ -92,7 +92,7 @@ extension DownloadRun {
         forgetDigest(beyond: await transfer.partial.length)
         switch ended.failure {
         case let error as StoreError where error.code == .heldBytesDiffer:
-            return .discard(.heldBytesDiffer(error))
+            return .discard(Reason(error))
         case let error?: throw error
         case nil: break
         }

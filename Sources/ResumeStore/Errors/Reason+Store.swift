@@ -27,9 +27,9 @@ extension Reason {
                 + (isProved ? "" : "; no validator or digest proves that it is one version"))
     }
 
-    /// Returns what the store found wrong with stored bytes as the reason for starting over.
-    package static func heldBytesDiffer(_ error: StoreError) -> Reason {
-        Reason(Code(rawValue: error.code.description), error.message)
+    /// Creates the reason that an error of the store is.
+    package init(_ error: StoreError) {
+        self.init(Code(rawValue: error.code.description), error.message)
     }
 
     /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.

@@ -39,8 +39,8 @@ extension DownloadStore {
         let caller = Caller(url: url, headerFields: headerFields, policy: policy)
         let fetch = Fetch<Body>(
             caller: caller, key: key, selection: selection, retries: retries, limit: .max, onProgress: onProgress)
-        let transfer = try await open(
-            url, headerFields: headerFields, key: key, selection: selection, policy: policy)
+        let transfer = try await TransferOpener(self).open(
+            caller, key: key, selection: selection, waits: true, on: TransferQueue(of: self))
         return try await fetch.run(transfer, send) { transfer in
             try await transfer.requireVerified()
             return transfer

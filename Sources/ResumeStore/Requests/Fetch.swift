@@ -113,7 +113,7 @@ extension Fetch {
                 do {
                     return try await finish(transfer)
                 } catch let error as StoreError where error.code == .heldBytesDiffer {
-                    try await loop.restart(because: .heldBytesDiffer(error))
+                    try await loop.restart(because: Reason(error))
                 }
             }
         } catch {

@@ -35,7 +35,7 @@ struct FetchClient<Parts: AsyncSequence>: RequestClient where Parts.Element: Seq
             }
             try await write(body, from: verdict.continuation?.firstPosition ?? 0)
         } catch let error as StoreError where error.code == .heldBytesDiffer {
-            return .discard(.heldBytesDiffer(error))
+            return .discard(Reason(error))
         } catch {
             failure = error
         }
