@@ -60,7 +60,7 @@ struct FetchTests {
                         return most == 0
                     }
                     // Long enough to send everything on loopback.
-                    if isFirst { Thread.sleep(forTimeInterval: 1) }
+                    if isFirst { try? await Task.sleep(for: .seconds(1)) }
                 },
                 sending: { fields in
                     var request = HTTPClientRequest(url: url.absoluteString)
