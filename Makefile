@@ -39,7 +39,7 @@ setup:
 	@Scripts/install.sh libsqlite3-dev libcurl4-openssl-dev
 
 setup-test: setup
-	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin nghttp2-proxy tmux zsh fish groff-base xfsprogs e2fsprogs procps
+	@Scripts/install.sh nginx-light sqlite3 strace apache2-bin lighttpd lighttpd-mod-deflate caddy curl wget aria2 axel openssl tinyproxy-bin nghttp2-proxy tmux zsh fish groff-base xfsprogs e2fsprogs exfat-fuse exfatprogs bindfs acl procps
 	@Scripts/install-moto.sh .build/moto
 	@Scripts/install-apsw.sh .build/apsw
 

@@ -136,7 +136,59 @@ int resume_files_rename_new(int folder, const char *old_name, const char *new_na
 #endif
     if (failed == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return failed;
     // For example NFS. Creating a second name does not replace an existing file either.
-    return linkat(folder, old_name, folder, new_name, 0);
+    failed = linkat(folder, old_name, folder, new_name, 0);
+    if (failed == 0 || errno == EEXIST || errno == EXDEV || errno == ENOENT) return failed;
+    // For example exFAT, which has no links. An empty file that is created exclusively keeps the name free of others.
+    int place = openat(folder, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (place == -1) return -1;
+    close(place);
+    failed = renameat(folder, old_name, folder, new_name);
+    if (failed == -1) {
+        int reason = errno;
+        unlinkat(folder, new_name, 0);
+        errno = reason;
+    }
+    return failed;
+}
+
+int resume_files_is_mount(int folder, const char *name) {
+#if defined(STATX_TYPE)
+    struct statx status;
+    // STATX_ATTR_MOUNT_ROOT, since Linux 5.8.
+    return statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0
+        && (status.stx_attributes & status.stx_attributes_mask & 0x2000) != 0;
+#else
+    (void)folder;
+    (void)name;
+    return 0;
+#endif
+}
+
+int resume_files_has_default_list(int folder) {
+#if defined(__linux__)
+    return fgetxattr(folder, "system.posix_acl_default", NULL, 0) > 0;
+#else
+    (void)folder;
+    return 0;
+#endif
+}
+
+int resume_files_copy_list(int folder, const char *name, int target) {
+#if defined(__linux__)
+    char path[512], list[8192];
+    if (snprintf(path, sizeof path, "/proc/self/fd/%d/%s", folder, name) >= (int)sizeof path) return -1;
+    ssize_t size = lgetxattr(path, "system.posix_acl_access", list, sizeof list);
+    if (size >= 0) return fsetxattr(target, "system.posix_acl_access", list, (size_t)size, 0);
+    if (errno != ENODATA && errno != ENOTSUP) return -1;
+    // The folder may have given it one.
+    if (fremovexattr(target, "system.posix_acl_access") == 0 || errno == ENODATA || errno == ENOTSUP) return 0;
+    return -1;
+#else
+    (void)folder;
+    (void)name;
+    (void)target;
+    return 0;
+#endif
 }
 
 #if defined(O_TMPFILE)

@@ -10,8 +10,39 @@ package struct Folder: Sendable {
     /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
     package init(_ path: String, followsLinks: Bool) throws(SystemError) {
         let name = followsLinks && !path.hasSuffix("/") ? path + "/." : path
-        file = try OpenFile(name, as: path, flags: O_RDONLY | O_DIRECTORY)
+        do {
+            file = try OpenFile(name, as: path, flags: O_RDONLY | O_DIRECTORY)
+        } catch let error where error.number == EACCES && Self.unreadable != 0 {
+            // Files can be put into a folder whose names this user may not read.
+            file = try OpenFile(name, as: path, flags: Self.unreadable | O_DIRECTORY)
+        }
     }
+
+    #if os(Linux)
+    /// O_PATH, which is not imported; it has this value on all processors that Swift supports.
+    private static let unreadable: Int32 = 0o10000000
+    #else
+    private static let unreadable: Int32 = 0
+    #endif
+
+    /// Makes the names in the folder survive a power failure.
+    package func synchronize() throws(SystemError) {
+        do {
+            try file.synchronize()
+        } catch let error where error.number == EBADF && Self.unreadable != 0 {
+            sync()
+        }
+    }
+
+    /// Whether files that are created in it get a group, or an access control list, from it.
+    package var givesAccess: Bool {
+        get throws(SystemError) {
+            try file.status().permissions & 0o2000 != 0 || resume_files_has_default_list(file.descriptor) != 0
+        }
+    }
+
+    /// Whether something is mounted on a name, which can then not be given to another file.
+    package func isMounted(on name: String) -> Bool { unsafe resume_files_is_mount(file.descriptor, name) != 0 }
 
     /// The name of the folder.
     package var name: String { file.path.split(separator: "/").last.map { String($0) } ?? "/" }
@@ -178,6 +209,7 @@ package struct FileStatus: Sendable, Equatable {
     /// The number of hard links.
     package let links: Int
     package let owner: uid_t
+    package let group: gid_t
     /// When its bytes were last modified, in nanoseconds since 1970.
     package let modified: Int64
     /// When its bytes or its status last changed, in nanoseconds since 1970; programs cannot set it.
@@ -201,6 +233,7 @@ package struct FileStatus: Sendable, Equatable {
         identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
         links = Int(clamping: status.st_nlink)
         owner = status.st_uid
+        group = status.st_gid
         permissions = status.st_mode & 0o7777
         #if canImport(Darwin)
         let time = status.st_mtimespec

@@ -32,7 +32,7 @@ package final class FolderSynchronizer: Sendable {
     /// Syncs the folder until no request is waiting.
     private func serve(_ folder: Folder, _ identity: FileStatus.Identity) {
         while let served = next(identity) {
-            let result = Result<Void, any Error> { try folder.file.synchronize() }
+            let result = Result<Void, any Error> { try folder.synchronize() }
             for waiter in served { waiter.resume(with: result) }
             guard case .failure = result else { continue }
             // The system reports a failure once. The next sync would succeed although the names of the requests that

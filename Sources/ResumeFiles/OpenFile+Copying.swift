@@ -5,14 +5,21 @@ extension OpenFile {
     /// The files share blocks if the file system supports it. Otherwise the bytes are copied inside the kernel if
     /// possible, or through memory.
     ///
+    /// - Parameters:
+    ///   - name: The name of the new file.
+    ///   - folder: Its folder.
+    ///   - length: The number of bytes.
+    ///   - access: Who may use it; nil for the owner.
     /// - Returns: The new file's identity.
     @discardableResult package func copy(
-        to name: String, in folder: Folder, length: Int64, mode: mode_t = OpenFile.ordinaryMode
+        to name: String, in folder: Folder, length: Int64, for access: FileAccess? = nil
     ) throws(SystemError) -> FileStatus.Identity {
-        let target = try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL)
+        let target = try OpenFile(
+            name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL, mode: access?.firstMode ?? 0o600,
+            isFixed: access == nil)
         do {
             try fill(target, length: length)
-            try SystemError.check("fchmod", target.path) { fchmod(target.descriptor, mode) }
+            try access?.give(to: target)
             try target.synchronize()
             return try target.status().identity
         } catch {
@@ -38,6 +45,13 @@ extension OpenFile {
             guard bytes.count == part.count else { throw SystemError(number: EIO, call: "read", path: path) }
             try target.write(unsafe bytes.span.bytes, at: part.lowerBound)
         }
+    }
+
+    /// Writes the first bytes of this file over another one, which has only them afterwards, and syncs it.
+    package func overwrite(_ target: OpenFile, length: Int64) throws(SystemError) {
+        try copy(0..<length, to: target)
+        try SystemError.check("ftruncate", target.path) { ftruncate(target.descriptor, off_t(length)) }
+        try target.synchronize()
     }
 
     private func fill(_ target: OpenFile, length: Int64) throws(SystemError) {

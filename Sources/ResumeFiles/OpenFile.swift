@@ -16,16 +16,18 @@ package final class OpenFile: Sendable {
     ///   - flags: `O_RDONLY` etc. `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that a FIFO
     ///     cannot block.
     ///   - mode: The permissions of a new file.
+    ///   - isFixed: Whether it has these permissions whatever the umask is; otherwise umask and folder may change them.
     /// - Throws: ``SystemError``.
     package init(
-        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil, flags: Int32, mode: mode_t = 0o600
+        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil, flags: Int32, mode: mode_t = 0o600,
+        isFixed: Bool = true
     ) throws(SystemError) {
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
         let shown = shown ?? folder.map { path == "." ? $0.path : $0.path(of: path) } ?? path
         descriptor = try SystemError.check("open", shown) { unsafe openat(base, path, all, mode) }
         self.path = shown
-        guard flags & O_CREAT != 0 else { return }
+        guard flags & O_CREAT != 0, isFixed else { return }
         // The user's umask may have removed permissions of the owner from a new file.
         let made = try status()
         guard made.kind == .regular, made.size == 0, made.permissions != mode else { return }

@@ -39,7 +39,7 @@ extension Rebuild {
         try OpenFile(old, in: folder.root.file, flags: O_RDONLY).copy(Schema.pageSize..<size, to: file)
         if logSize > 0 {
             try OpenFile("\(old)-wal", in: folder.root.file, flags: O_RDONLY)
-                .copy(to: "\(name)-wal", in: folder.root, length: logSize, mode: 0o600)
+                .copy(to: "\(name)-wal", in: folder.root, length: logSize)
         }
         return try body(name)
     }

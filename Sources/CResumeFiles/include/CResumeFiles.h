@@ -42,8 +42,17 @@ int resume_files_pipe(int ends[2]);
 int resume_files_spawn(pid_t *process, char *const words[], char *const variables[], int input, int output);
 
 /// Renames a file in a folder; fails with EEXIST if the new name is in use. If the file system does not support that, a
-/// second name is added and the old one is kept.
+/// second name is added and the old one is kept, or an empty file is created under the new name and replaced.
 int resume_files_rename_new(int folder, const char *old_name, const char *new_name);
+
+/// Whether something is mounted on a name, which can then not be given to another file.
+int resume_files_is_mount(int folder, const char *name);
+
+/// Whether files that are created in a folder get an access control list from it.
+int resume_files_has_default_list(int folder);
+
+/// Gives a file the access control list of another one, or none if that has none; returns -1 if that fails.
+int resume_files_copy_list(int folder, const char *name, int target);
 
 /// The flags to open an unnamed file in a folder, for reading and writing; 0 if the system does not support them.
 extern const int resume_files_unnamed_flags;

@@ -36,18 +36,30 @@ extension GetCommand {
         private let folder: String
         /// The name if a URL has none.
         private let other: String?
+        private let followsLinks: Bool
 
         init(_ files: Files) {
+            followsLinks = files.followLinks
             output = files.output
             folder = files.directory.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? ""
             other = files.remoteHeaderName ? "download" : nil
         }
 
         /// Returns the path to write to; nil if the URL contains no name for it.
-        func path(for url: DownloadURL) -> String? { (output ?? url.lastPathComponent ?? other).map { folder + $0 } }
+        func path(for url: DownloadURL) -> String? {
+            (output ?? url.lastPathComponent ?? other).map { followed(folder + $0) }
+        }
 
         /// The path that the user has named; nil if it depends on the URL.
-        var path: String? { output.map { folder + $0 } }
+        var path: String? { output.map { followed(folder + $0) } }
+
+        /// Returns what a path leads to with --follow-links, if it is a link.
+        private func followed(_ path: String) -> String {
+            guard followsLinks, (try? Folder.status(at: path))?.kind == .link, let found = unsafe realpath(path, nil)
+            else { return path }
+            defer { unsafe free(found) }
+            return unsafe String(cString: found)
+        }
 
         /// Whether the name that a URL of a list chooses is hidden, or one that other programs take for an option.
         ///
@@ -64,6 +76,9 @@ extension GetCommand {
     /// Says how to continue what other programs have left beside the destinations.
     func mentionPartials(of items: [DownloadList.Item], _ context: CommandContext) {
         for item in items where files.from == nil && !writesToOutput {
+            if (try? Folder.status(at: item.path))?.kind == .link {
+                context.say("\(item.path) is a link, which is replaced; --follow-links writes to where it leads")
+            }
             guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
             context.say(
                 "\(path) was left by \(program.rawValue); to continue it, run "

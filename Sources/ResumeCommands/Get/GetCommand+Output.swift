@@ -2,11 +2,36 @@ import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 import ResumeStore
+import Synchronization
 
 /// `get --output -`: the bytes of a file on standard output.
 extension GetCommand {
     /// Whether the file is written to standard output.
-    var writesToOutput: Bool { files.output == "-" || files.output == "/dev/stdout" }
+    var writesToOutput: Bool { files.output == "-" || files.output == "/dev/stdout" || stream != nil }
+
+    /// The path of a pipe or a device, to which the bytes are written as to standard output.
+    var stream: String? {
+        guard let path = files.output else { return nil }
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) ? path : nil
+    }
+
+    /// Returns the context of a download whose bytes go to a pipe or a device.
+    func context(_ context: CommandContext, writingTo path: String) -> CommandContext {
+        var context = context
+        // Opened with the first byte, since that waits for a reader.
+        let opened = Mutex<Int32?>(nil)
+        context.outputWidth = nil
+        context.bytes = { bytes in
+            let file = opened.withLock { file in
+                let descriptor = unsafe file ?? open(path, O_WRONLY | O_CLOEXEC)
+                if descriptor != -1 { file = descriptor }
+                return descriptor
+            }
+            return file == -1 ? errno : CommandContext.put(bytes, to: file)
+        }
+        return context
+    }
 
     /// Whether the bytes for standard output go through the store.
     var storesOutput: Bool { files.keep || files.hold || files.from != nil }
@@ -57,7 +82,7 @@ extension GetCommand {
             let result = try await limitingTime(to: pace.maxTime?.duration, of: request.interruption) {
                 [request, stream, holds = files.hold] in
                 let write: @Sendable ([UInt8]) async throws -> Void = { piece in
-                    try await Self.output { context.bytes(piece) }
+                    try await output { context.bytes(piece) }
                 }
                 guard let stream else { return try await request.pass(over: transport, onEvent: onEvent, to: write) }
                 if holds {
@@ -92,7 +117,7 @@ extension GetCommand {
     ///
     /// - Parameter write: Writes the bytes, and returns the number of an error, or 0.
     /// - Throws: ``CommandFailure`` if they cannot be written; `CancellationError`.
-    private static func output(_ write: @escaping @Sendable () -> Int32) async throws {
+    private func output(_ write: @escaping @Sendable () -> Int32) async throws {
         let (results, result) = AsyncStream.makeStream(of: Int32.self)
         Blocking.begin {
             result.yield(write())
@@ -100,7 +125,7 @@ extension GetCommand {
         }
         for await number in results {
             guard number == 0 else {
-                throw CommandFailure(.io, "cannot write to standard output: \(SystemError.reason(number))")
+                throw CommandFailure(.io, "cannot write to \(stream ?? "standard output"): \(SystemError.reason(number))")
             }
             return
         }

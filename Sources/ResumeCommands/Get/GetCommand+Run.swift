@@ -6,6 +6,7 @@ import ResumeStore
 
 extension GetCommand {
     func run(_ context: CommandContext) async throws {
+        let context = stream.map { self.context(context, writingTo: $0) } ?? context
         let list = try await Blocking.run { try DownloadList(self, context) }
         let first = try await list.next(most: Enlister.most)
         let reporter = GetReporter(command: self, context: context)

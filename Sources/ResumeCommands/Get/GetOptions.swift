@@ -41,6 +41,7 @@ extension GetCommand {
         @Flag("auto-rename") var autoRename = false
         @Flag("overwrite") var overwrite = false
         @Flag("skip-existing") var skipExisting = false
+        @Flag("follow-links") var followLinks = false
     }
 
     /// What `get` requires of a file.

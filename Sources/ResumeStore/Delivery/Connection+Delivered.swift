@@ -28,7 +28,7 @@ package struct DeliveryRecord: Sendable, Hashable {
     package func own(_ now: FileStamp, at place: Destination, for url: String) -> DeliveredFile? {
         let isSame = url == self.url
         let known = [file?.isReplaceable == true && !isSame ? nil : file, isSame ? next : nil].lazy.compactMap { $0 }
-        return known.first { now.isUnmodified(since: place.comparable($0.stamp, with: now)) }
+        return known.lazy.compactMap { $0.found(now, at: place) }.first
     }
 }
 

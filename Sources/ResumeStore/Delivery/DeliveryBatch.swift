@@ -151,10 +151,8 @@ final class DeliveryBatch: Sendable {
         }
         KillPoint.reached(.deliveryStaged)
         do throws(SystemError) {
-            let mode = try file.destination.mode(in: folder)
-            let name = creation.name.fileName
-            try SystemError.check("fchmod", creation.folder.path(of: name)) { fchmod(file.blob.descriptor, mode) }
-            try creation.folder.move(name, to: folder, as: file.destination.name)
+            try file.destination.access(in: folder).give(to: file.blob)
+            try creation.folder.move(creation.name.fileName, to: folder, as: file.destination.name)
             note(path, takesFiles: true)
             return nil
         } catch {
@@ -162,6 +160,15 @@ final class DeliveryBatch: Sendable {
             if error.number == EXDEV { note(path, takesFiles: false) }
             return .stored(creation)
         }
+    }
+
+    /// Opens the folder of a destination; nil if files of the store would not get its group or access control list.
+    private func folder(of destination: Destination, _ path: [UInt8]) -> Folder? {
+        guard let folder = try? Folder(destination.folder, followsLinks: true),
+            let givesAccess = try? folder.givesAccess
+        else { return nil }
+        if givesAccess { note(path, takesFiles: false) }
+        return givesAccess ? nil : folder
     }
 
     private func note(_ path: [UInt8], takesFiles: Bool) {
@@ -208,8 +215,7 @@ final class DeliveryBatch: Sendable {
         for (index, file) in files.enumerated() {
             guard case .unnamed = outcomes[index], !file.lease.isAwaited else { continue }
             let path = Array(file.destination.folder.utf8)
-            guard let folder = folders[path]?.folder ?? (try? Folder(file.destination.folder, followsLinks: true))
-            else { continue }
+            guard let folder = folders[path]?.folder ?? self.folder(of: file.destination, path) else { continue }
             if let failure = name(file, in: folder, path) {
                 outcomes[index] = failure
                 continue
@@ -220,7 +226,7 @@ final class DeliveryBatch: Sendable {
         for (folder, named) in folders.values {
             let outcome: Outcome
             do {
-                try folder.file.synchronize()
+                try folder.synchronize()
                 outcome = .delivered
             } catch {
                 outcome = .named(StoreError(writingDestination: error))

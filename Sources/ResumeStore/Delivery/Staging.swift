@@ -9,8 +9,8 @@ struct Staging {
     let destination: Destination
     /// Whether the blob is kept for another caller, so that the destination must be a separate file.
     let copies: Bool
-    /// Records the file before it gets its final name.
-    let record: @Sendable (FileStatus) throws -> Void
+    /// Records the file before it gets its final name; also before it is written in place, and whether it is that.
+    let record: @Sendable (FileStatus, _ isBeingWritten: Bool) throws -> Void
 
     /// Gives the bytes their final name, which then survives a power loss.
     ///
@@ -41,12 +41,13 @@ struct Staging {
     private func run() throws -> (Folder, FileStatus?) {
         let folder = try Folder(destination.folder, followsLinks: true)
         let staging = Destination.stagingName(for: name)
-        try folder.remove(staging)
         if !destination.replaces, try isDelivered(in: folder) { return (folder, nil) }
-        let mode = try destination.mode(in: folder)
-        // A hard link needs no space, but not every file system supports it.
-        let linked = copies ? nil : try link(as: staging, in: folder, mode)
-        let file = try linked ?? blob.copy(to: staging, in: folder, length: length, mode: mode)
+        if destination.isWrittenInPlace(in: folder) { return (folder, try writeInPlace(in: folder)) }
+        try folder.remove(staging)
+        let access = try destination.access(in: folder)
+        // A hard link needs no space, but not every file system supports it, and it has no access from the folder.
+        let linked = copies || access.comesFromFolder ? nil : try link(as: staging, in: folder, access)
+        let file = try linked ?? blob.copy(to: staging, in: folder, length: length, for: access)
         KillPoint.reached(.deliveryStaged)
         // A pipe, a socket or a device may have been created under this name since the start, also during a long copy.
         if destination.replaces {
@@ -56,7 +57,7 @@ struct Staging {
         guard let staged = try folder.status(of: staging), staged.identity == file else {
             throw SystemError(number: EBUSY, call: "rename", path: destination.path)
         }
-        try record(staged)
+        try record(staged, false)
         try SystemError.check("rename", destination.path) {
             let names = folder.file.descriptor
             let name = destination.name
@@ -68,6 +69,26 @@ struct Staging {
         // temporary name.
         _ = try? folder.remove(staging)
         return (folder, staged)
+    }
+
+    /// Writes the bytes into the file that has the name, where no other file can get it.
+    ///
+    /// If the process dies meanwhile, that file is neither the old nor the new one. The store has all bytes until they are
+    /// flushed here, and the next delivery writes them again.
+    ///
+    /// - Returns: The file as it is then.
+    private func writeInPlace(in folder: Folder) throws -> FileStatus {
+        guard destination.replaces else { throw SystemError(number: EEXIST, call: "rename", path: destination.path) }
+        let target = try OpenFile(destination.name, in: folder.file, flags: O_RDWR)
+        let old = try target.status()
+        try destination.requireReplaceable(over: old)
+        try record(old, true)
+        KillPoint.reached(.deliveryStaged)
+        if try old.identity != blob.status().identity { try blob.overwrite(target, length: length) }
+        let written = try target.status()
+        try record(written, false)
+        KillPoint.reached(.deliveryRenamed)
+        return written
     }
 
     /// Whether the same bytes already have that name, because of a crash between their delivery and the commit.
@@ -84,7 +105,8 @@ struct Staging {
     }
 
     /// Creates a hard link; returns nil if that is not possible.
-    private func link(as staging: String, in folder: Folder, _ mode: mode_t) throws(SystemError) -> FileStatus.Identity?
+    private func link(as staging: String, in folder: Folder, _ access: FileAccess) throws(SystemError)
+        -> FileStatus.Identity?
     {
         do {
             let blobs = try store.folder(of: name) ?? store.blobs
@@ -103,7 +125,7 @@ struct Staging {
             try folder.remove(staging)
             return nil
         }
-        try SystemError.check("fchmod", folder.path(of: staging)) { fchmod(blob.descriptor, mode) }
+        try access.give(to: blob)
         return file
     }
 }

@@ -11,7 +11,12 @@ extension StoreError {
     /// Creates the error for a destination that could not be written.
     init(writingDestination error: any Error) {
         self.init(wrapping: error)
-        if code == .io { code = .destination }
+        guard code == .io else { return }
+        code = .destination
+        guard remedy == .writableStore else { return }
+        // Another store would not help.
+        remedy = nil
+        advice = "Choose a location that this user may write to. The complete file is kept until then."
     }
 
     /// Returns a key as shown in messages.

@@ -33,8 +33,19 @@ extension DeliveredFile {
     /// A file of the user that a download of the URL in its record may replace.
     init(replaceable stamp: FileStamp) { self.init(deliveredAt: -1, stamp: stamp) }
 
+    /// A file that a download is writing over, so that only its inode stays the same.
+    init(beingWritten stamp: FileStamp) { self.init(deliveredAt: -2, stamp: stamp) }
+
     /// Whether only that download may replace it.
     var isReplaceable: Bool { deliveredAt < 0 }
+
+    /// Returns the same with the present stamp of a file that is being written; nil if it is not the file at a place.
+    func found(_ now: FileStamp, at place: Destination) -> DeliveredFile? {
+        guard deliveredAt == -2 else {
+            return now.isUnmodified(since: place.comparable(stamp, with: now)) ? self : nil
+        }
+        return stamp.inode == now.inode ? DeliveredFile(beingWritten: now) : nil
+    }
 
     /// Whether it is still there as it was delivered.
     package func isInPlace(at path: String) -> Bool {

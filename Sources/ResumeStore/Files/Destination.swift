@@ -71,15 +71,28 @@ package struct Destination: Sendable, Hashable {
             let open = try Folder(folder, followsLinks: true)
             try look { try open.status(of: name) }
             // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
-            try open.makeFile()
-            Self.probed.withLock { $0 = (folder, .now) }
+            do {
+                try open.makeFile(like: name)
+                Self.probed.withLock { $0 = (folder, .now) }
+            } catch {
+                // The folder is there, so what is missing are such names.
+                let number = error.isMissing ? EINVAL : error.number
+                guard error.isRefused, isWrittenInPlace(in: open) else {
+                    throw SystemError(number: number, call: error.call, path: path)
+                }
+            }
         } catch let error as SystemError {
-            let advice =
-                error.isMissing
-                ? "Create the folder first, or choose another one."
-                : "Choose a location that this user may write to."
             throw StoreError(
-                .destination, "cannot write \(self.path): \(error.description)", advice: advice, cause: error)
+                .destination, "cannot write \(self.path): \(error.description)", advice: Self.advice(on: error),
+                cause: error)
+        }
+    }
+
+    private static func advice(on error: SystemError) -> String {
+        switch error.number {
+        case ENOENT: "Create the folder first, or choose another one."
+        case EINVAL, EILSEQ, ENAMETOOLONG: "Its file system has no such names: choose another one."
+        default: "Choose a location that this user may write to."
         }
     }
 
@@ -155,14 +168,23 @@ package struct Destination: Sendable, Hashable {
         try check { if try $0() != nil { throw isTaken } }
     }
 
-    /// Returns the permissions of the replaced file, which may have been private, or those of a new file.
-    ///
-    /// The owner can always write: until the rename it is a file of the store, which is opened again after a crash.
-    func mode(in folder: Folder) throws(SystemError) -> mode_t {
-        guard replaces, let old = try folder.status(of: name), old.kind == .regular, old.owner == geteuid() else {
-            return OpenFile.ordinaryMode
+    /// Returns who may use the file, in the folder of the destination.
+    func access(in folder: Folder) throws(SystemError) -> FileAccess {
+        try FileAccess(to: name, in: folder, replaces: replaces)
+    }
+
+    /// Whether the bytes can only be written into the file that has the name: something is mounted on it, or files cannot
+    /// be created beside it.
+    func isWrittenInPlace(in folder: Folder) -> Bool {
+        guard let status = try? folder.status(of: name), status.kind == .regular else { return false }
+        if folder.isMounted(on: name) { return true }
+        guard unsafe faccessat(folder.file.descriptor, name, W_OK, AT_EACCESS) == 0 else { return false }
+        do {
+            try folder.makeFile()
+            return false
+        } catch {
+            return error.isRefused
         }
-        return old.permissions & 0o777 | 0o600
     }
 
     /// The error for an existing file that must not be replaced.
@@ -193,8 +215,12 @@ package struct Destination: Sendable, Hashable {
 extension Folder {
     /// Creates a file and removes it again.
     ///
-    /// The file has no name if the system supports that, so that nothing is left if the process dies in between.
-    fileprivate func makeFile() throws(SystemError) {
+    /// The file has no name if the system supports that, so that nothing is left if the process dies in between. File
+    /// systems that support it have all names that others have.
+    ///
+    /// - Parameter name: A name that its own one contains.
+    /// - Throws: ``SystemError``
+    fileprivate func makeFile(like name: String = "") throws(SystemError) {
         #if os(Linux)
         do {
             // O_TMPFILE, a macro that is not imported; it has this value on all processors that Swift supports.
@@ -204,8 +230,9 @@ extension Folder {
             guard [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(error.number) else { throw error }
         }
         #endif
-        let name = ".\(BlobName().fileName).resumectl"
-        _ = try OpenFile(name, in: file, flags: O_WRONLY | O_CREAT | O_EXCL)
+        let like = name.utf8.count > 150 ? "" : name
+        let name = ".\(BlobName().fileName).\(like).resumectl"
+        _ = try OpenFile(name, in: file, flags: O_WRONLY | O_CREAT | O_EXCL, isFixed: false)
         try remove(name)
     }
 }

@@ -27,6 +27,9 @@ extension Transfer {
 
     /// Delivers a complete download: the file appears complete under its final name, or not at all.
     ///
+    /// A file on which something is mounted, or whose folder takes no new files, is written over instead: if the process
+    /// dies meanwhile, it is neither the old nor the new file, and the store still has all bytes.
+    ///
     /// The order is: sync the bytes, mark the row as complete, create a hard link (or a copy) beside the destination,
     /// rename it, sync the folder, remove the row, remove the blob. If another task or process waits for the same
     /// download, the row and the blob are kept for it.
@@ -86,13 +89,14 @@ extension Transfer {
         let staging = Staging(
             blob: blob, name: name, store: disk.folder, length: held, destination: destination,
             copies: isShared || !isExact
-        ) { [announced] staged in
+        ) { [announced] staged, isBeingWritten in
             // A copy is another file, and a blob that was complete before has not been announced.
             guard departure.isRecorded, staged.identity != announced?.identity || staged.modified != announced?.modified
             else {
                 return
             }
-            try disk.writeNow(durability: durability) { try announce(staged, $0) }
+            let file = isBeingWritten ? .init(DeliveredFile(beingWritten: staged.stamp)) : departure.text(staged)
+            try disk.writeNow(durability: durability) { try departure.announce(file, $0) }
         }
         let staged = try await staging.deliver()
         try leaveStore(departure, staged.map(departure.text), destination.status, isShared: isShared)

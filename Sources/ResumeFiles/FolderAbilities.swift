@@ -1,0 +1,46 @@
+/// What files can be in a folder, found out by trying.
+///
+/// A delivery needs none of the abilities except the first: it goes another way where one is missing.
+package struct FolderAbilities: Sendable, Hashable {
+    /// What is tried.
+    package enum Ability: String, Sendable, CaseIterable {
+        case files = "new files"
+        case permissions = "permissions"
+        case links = "hard links"
+        case replacement = "replacing an open file"
+        case letterCase = "names that differ in case"
+        case characters = "names with : or ?"
+    }
+
+    /// The name of the file system.
+    package let fileSystem: String
+    /// What is not possible, in the order of ``Ability``.
+    package let missing: [Ability]
+
+    /// Tries everything with files whose names begin with a dot, and removes them.
+    package init(of folder: Folder) {
+        fileSystem = folder.networkFileSystem ?? folder.fileSystem
+        let name = ".resumectl-\(UInt64.random(in: .min ... .max))"
+        let others = ["\(name)-link", "\(name)-a:b?", "\(name)-A"]
+        func make(_ name: String) -> OpenFile? {
+            try? OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL, isFixed: false)
+        }
+        defer { for name in [name] + others { _ = try? folder.remove(name) } }
+        guard let file = make(name) else {
+            missing = [.files]
+            return
+        }
+        let parent = folder.file.descriptor
+        missing = Ability.allCases.filter { ability in
+            switch ability {
+            case .files: false
+            case .permissions: fchmod(file.descriptor, 0o640) != 0 || (try? file.status().permissions) != 0o640
+            case .links: unsafe linkat(parent, name, parent, others[0], 0) != 0
+            case .replacement: make(others[2]) == nil || unsafe renameat(parent, others[2], parent, name) != 0
+            case .letterCase: make(others[2]) == nil || make("\(name)-a") == nil
+            case .characters: make(others[1]) == nil
+            }
+        }
+        _ = try? folder.remove("\(name)-a")
+    }
+}
