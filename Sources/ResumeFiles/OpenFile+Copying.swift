@@ -11,6 +11,7 @@ extension OpenFile {
     ///   - length: The number of bytes.
     ///   - access: Who may use it; nil for the owner.
     /// - Returns: The new file's identity.
+    /// - Throws: ``SystemError``
     @discardableResult package func copy(
         to name: String, in folder: Folder, length: Int64, for access: FileAccess? = nil
     ) throws(SystemError) -> FileStatus.Identity {

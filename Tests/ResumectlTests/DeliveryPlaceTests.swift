@@ -36,9 +36,10 @@ struct DeliveryPlaceTests {
         func get(_ name: String, _ options: [String] = [], as user: [String] = []) async throws -> Shell.Outcome {
             let store = folder[user.isEmpty ? "store" : "store-of-nobody"]
             if !user.isEmpty, mkdir(store, 0o700) == 0 { chown(store, 65534, 65534) }
-            let command = user + [
-                Resumectl.path, "get", "--store", store, "\(server.baseURL)/file.bin", "-o", "\(out)/\(name)",
-            ]
+            let command =
+                user + [
+                    Resumectl.path, "get", "--store", store, "\(server.baseURL)/file.bin", "-o", "\(out)/\(name)",
+                ]
             let words = command + options
             return try await Shell.outcome(words[0], Array(words.dropFirst()), environment: ["no_proxy": "127.0.0.1"])
         }

@@ -125,7 +125,8 @@ extension GetCommand {
         }
         for await number in results {
             guard number == 0 else {
-                throw CommandFailure(.io, "cannot write to \(stream ?? "standard output"): \(SystemError.reason(number))")
+                throw CommandFailure(
+                    .io, "cannot write to \(stream ?? "standard output"): \(SystemError.reason(number))")
             }
             return
         }
