@@ -3,7 +3,7 @@
 /// A delivery needs none of the abilities except the first: it goes another way where one is missing.
 package struct FolderAbilities: Sendable, Hashable {
     /// What is tried.
-    package enum Ability: String, Sendable, CaseIterable {
+    package enum Ability: String, Sendable {
         case files = "new files"
         case permissions = "permissions"
         case links = "hard links"
@@ -14,7 +14,7 @@ package struct FolderAbilities: Sendable, Hashable {
 
     /// The name of the file system.
     package let fileSystem: String
-    /// What is not possible, in the order of ``Ability``.
+    /// What is not possible.
     package let missing: [Ability]
 
     /// Tries everything with files whose names begin with a dot, and removes them.
@@ -31,16 +31,16 @@ package struct FolderAbilities: Sendable, Hashable {
             return
         }
         let parent = folder.file.descriptor
-        missing = Ability.allCases.filter { ability in
-            switch ability {
-            case .files: false
-            case .permissions: fchmod(file.descriptor, 0o640) != 0 || (try? file.status().permissions) != 0o640
-            case .links: unsafe linkat(parent, name, parent, others[0], 0) != 0
-            case .replacement: make(others[2]) == nil || unsafe renameat(parent, others[2], parent, name) != 0
-            case .letterCase: make(others[2]) == nil || make("\(name)-a") == nil
-            case .characters: make(others[1]) == nil
-            }
-        }
+        let hasPermissions = fchmod(file.descriptor, 0o640) == 0 && (try? file.status().permissions) == 0o640
+        let isLinked = unsafe linkat(parent, name, parent, others[0], 0) == 0
+        let hasCharacters = make(others[1]) != nil
+        let hasCase = make(others[2]) != nil && make("\(name)-a") != nil
+        let isReplaced = unsafe renameat(parent, others[2], parent, name) == 0
+        let all: [(Ability, Bool)] = [
+            (.permissions, hasPermissions), (.links, isLinked), (.replacement, isReplaced), (.letterCase, hasCase),
+            (.characters, hasCharacters),
+        ]
+        missing = all.filter { !$1 }.map(\.0)
         _ = try? folder.remove("\(name)-a")
     }
 }
