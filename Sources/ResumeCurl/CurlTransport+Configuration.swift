@@ -10,6 +10,8 @@ extension CurlTransport {
         ///
         /// Certificates of servers must also name the host of the URL; see `docs/transports.md`.
         public var trustedCertificates: String?
+        /// Whether the system's resolver says that there is no host with this name; it may block.
+        package var isUnknownHost: @Sendable (_ name: String) -> Bool = TransportError.isUnknownHost
         /// The number of threads that receive; nothing that may block runs on them.
         public var threads: Int
         /// The maximum number of connections to one host; requests beyond that wait for a free one.

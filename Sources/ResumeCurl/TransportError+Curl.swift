@@ -69,6 +69,20 @@ extension TransportError {
         }
     }
 
+    /// Asks the system's resolver whether there is no host with a name.
+    ///
+    /// A name that nobody could be asked about is not unknown.
+    static func isUnknownHost(_ name: String) -> Bool {
+        // Devices announce these themselves, and may be off.
+        guard !name.hasSuffix(".local") else { return false }
+        var found: UnsafeMutablePointer<addrinfo>?
+        let result = unsafe getaddrinfo(name, nil, nil, &found)
+        if let found = unsafe found {
+            unsafe freeaddrinfo(found)
+        }
+        return result == EAI_NONAME
+    }
+
     /// The reason in an error of OpenSSL (`TLS connect error: error:0A00010B`), in the lower 23 bits; nil for none.
     private static func reason(in text: String) -> Int? {
         let numbers = text.ranges(of: "error:").lazy.map { Int(text[$0.upperBound...].prefix(8), radix: 16) }

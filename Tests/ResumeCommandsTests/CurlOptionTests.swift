@@ -73,7 +73,7 @@ struct CurlOptionTests {
     @Test(
         "Options of curl that would weaken TLS, or be taken for another one, are refused with what to type",
         arguments: [
-            (["--tlsv1.2"], "TLS 1.2 is the minimum"), (["--tlsv1.3"], "TLS 1.3 is used"),
+            (["--tlsv1.1"], "TLS 1.2 is the minimum"), (["--tlsv1.3"], "TLS 1.3 is used"),
             (["-E", "/etc/passwd", "--key", "client.key"], "--private-key"),
             (["--socks5-hostname", "http://127.0.0.1:1"], "set it to http://host:port or socks5h://host:port"),
             (["-U", "me:pw"], "into the URL of --proxy"),

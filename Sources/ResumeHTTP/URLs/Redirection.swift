@@ -13,13 +13,15 @@ package struct Redirection: Sendable {
     /// Whether ``url`` is at the first origin and every redirect so far stayed there; otherwise it must not receive the
     /// caller's secrets.
     package var isAtFirstOrigin = true
+    /// Whether a redirect may lead from https to http.
+    package var permitsDowngrade = false
 
     /// The reason for not following a redirect.
     package enum Problem: String, Error, CustomStringConvertible {
         /// More than ``Redirection/limit`` redirects in a row.
         case tooMany = "more than 20 redirects"
         /// A redirect from https to http.
-        case downgrade = "it leads from https to http"
+        case downgrade = "it leads from https to http, which a file needs a digest for (--sha256, --checksums)"
         /// `Location` is missing, or not a supported URL.
         case badLocation = "it has no valid Location"
 
@@ -47,7 +49,9 @@ package struct Redirection: Sendable {
         guard let location = response.headerFields.single(.location),
             let next = try? url.resolving(PercentEncoding.encodingRaw(location))
         else { throw .badLocation }
-        guard url.scheme == "http" || next.scheme == "https" else { throw .downgrade }
+        guard url.scheme == "http" || next.scheme == "https" || permitsDowngrade else {
+            throw .downgrade
+        }
         if next.origin != url.origin { isAtFirstOrigin = false }
         url = next
         followed += 1
