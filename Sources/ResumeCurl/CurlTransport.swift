@@ -69,7 +69,10 @@ public final class CurlTransport: Transport {
         do {
             let head = try await exchange.head(within: timeout)
             return TransportResponse(head: head, body: exchange, trust: url.scheme == "https" ? trust : nil)
-        } catch var error as TransportError where error.code == .nameNotResolved && proxy == nil {
+        } catch var error as TransportError where error.code == .nameNotResolved {
+            guard proxy == nil, configuration.addresses.routes.isEmpty else {
+                throw error
+            }
             // libcurl does not tell a resolver that does not answer from one that knows no such name.
             try Task.checkCancellation()
             error.isUnknownHost = try await Blocking.run { [configuration] in

@@ -40,6 +40,8 @@ extension TransportError {
             self.init(.tls, Self.distrust(result, number, of: reception))
             // Another authority does not help a certificate that is not valid yet, or has expired.
             isUntrusted = result != CURLE_SSL_CACERT_BADFILE && number != 9 && number != 10
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            self.init(.tls, "the public key of \(authority) is not the pinned one (--pinnedpubkey)")
         case CURLE_SSL_CERTPROBLEM:
             self.init(.tls, "the certificate of this client, or its key, cannot be used")
         // With TLS 1.3 a server refuses the client's certificate after the handshake.

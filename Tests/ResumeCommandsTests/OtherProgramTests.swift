@@ -93,9 +93,12 @@ struct OtherProgramTests {
         (["--output-dir", "x"], ["--directory", "x"]), (["--directory-prefix=x"], ["--directory=x"]),
         (["--output-document=-"], ["--output=-"]), (["-nv", "-nc"], ["--no-progress", "--skip-existing"]),
         (["--no-check-certificate"], ["--insecure"]), (["--split=4"], ["--connections=4"]),
-        (["--allow-overwrite=true"], ["--overwrite"]), (["-N", "--tlsv1.2"], ["--location", "--location"]),
-        (["--allow-overwrite=false"], ["--allow-overwrite=false"]), (["--", "--timestamping"], ["--", "--timestamping"]),
-        (["-o", "--timestamping"], ["-o", "--timestamping"]), (["--output", "-nv", "-nv"], ["--output", "-nv", "--no-progress"]),
+        (["--max-redirect=1"], ["--max-redirs=1"]), (["--allow-overwrite=true"], ["--overwrite"]),
+        (["-N", "--tlsv1.2"], ["--location", "--location"]),
+        (["--allow-overwrite=false"], ["--allow-overwrite=false"]),
+        (["--", "--timestamping"], ["--", "--timestamping"]),
+        (["-o", "--timestamping"], ["-o", "--timestamping"]),
+        (["--output", "-nv", "-nv"], ["--output", "-nv", "--no-progress"]),
         (["--output-dir", "--timestamping"], ["--directory", "--timestamping"]),
     ]
 
@@ -123,7 +126,7 @@ struct OtherProgramTests {
         ([url, "-O", "-"], "use -o -"),
         // Two programs mean different things.
         (["-m", url], "curl's -m: use --max-time TIME; wget's -m: there is none: no links are followed"),
-        (["-U", "x", url], "curl's -U: put the user and password into the URL of --proxy; wget's -U: use -A TEXT"),
+        (["-U", "x", url], "wget's and aria2c's and axel's -U: use -A TEXT; curl's -U: put the user"),
         (["-r", url], "curl's -r: use --range"), (["-d", "x", url], "aria2c's -d: use -P DIR"),
         (["--accept", "pdf", url], "unknown option '--accept'; there is none: no links"),
         (["--proto", "=https", url], "only http and https are used"), (["-nd", url], "-nd: there is none"),

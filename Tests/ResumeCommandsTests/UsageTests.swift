@@ -186,7 +186,8 @@ struct UsageTests {
 
     private static let unknown: [([String], String)] = [
         (["--foo", "x", "-o", "y", url], "--foo'"), (["-o", "y", "--foo", "x", url], "--foo'"),
-        (["--outptu=y", url], "--outptu'; did you mean '--output'?"), (["-sW", url], "-W'"), (["-LOf", "-o", "y", url, "-W"], "-W'"),
+        (["--outptu=y", url], "--outptu'; did you mean '--output'?"), (["-sW", url], "-W'"),
+        (["-LOf", "-o", "y", url, "-W"], "-W'"),
         (["-P", "dir", "--limt-rate", "5M", url, "-o", "y"], "--limt-rate'; did you mean '--limit-rate'?"),
     ]
 

@@ -41,7 +41,8 @@ struct ProxyTests {
                     ) { $0.retryPolicy.retries = 0 }
                 }
                 #expect(error?.code == (isUnknown ? .refused : .unreachable))
-                #expect(error?.reason.text.contains("there is no host origin.invalid") == isUnknown, "\(error?.reason.text ?? "")")
+                let text = error?.reason.text ?? ""
+                #expect(text.contains("there is no host origin.invalid") == isUnknown, "\(text)")
                 await store.close()
             }
         }

@@ -182,8 +182,8 @@ struct MainJobTests {
         let program = Resumectl(folder: folder)
         let resource = Resource(Content(length: 50_000_000, seed: 1), etag: "\"v1\"")
         let server = try await servers.serve { .file(resource, for: $0, cutAfter: 2_000_000, stall: true) }
-        let words = "trap '' INT; exec \(Resumectl.path) get \(server.baseURL)/file -o \(folder["out"]) --stall-timeout 600"
-        let process = try Shell.start("sh", ["-c", words], environment: program.environment)
+        let get = "\(Resumectl.path) get \(server.baseURL)/file -o \(folder["out"]) --stall-timeout 600"
+        let process = try Shell.start("sh", ["-c", "trap '' INT; exec \(get)"], environment: program.environment)
         try await wait(for: "all that is sent to be held", while: process) {
             try await program.received() == 2_000_000
         }
@@ -195,7 +195,7 @@ struct MainJobTests {
         #expect(await process.wait() == .exited(75))
     }
 
-    @Test("A reader that ends first ends get silently, with the status of SIGPIPE", arguments: ["", "--keep", "--hold"])
+    @Test("A reader that ends first ends get silently, with SIGPIPE's status", arguments: ["", "--keep", "--hold"])
     func closedOutput(option: String) async throws {
         let resource = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
         let server = try await servers.serve { .file(resource, for: $0) }

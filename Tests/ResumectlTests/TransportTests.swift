@@ -104,7 +104,9 @@ struct TransportTests {
             #expect(try await peers.nginx.protocols().count == 1)
             // A digest proves the file, but a pipe gets its bytes before that.
             let digest = String(try await Shell.run("sha256sum", peers.folder["www/file.bin"]).prefix(64))
-            let get = ["get", peers.nginx.secureURL("insecure"), "--cacert", peers.nginx.certificate, "--sha256", digest]
+            let get = [
+                "get", peers.nginx.secureURL("insecure"), "--cacert", peers.nginx.certificate, "--sha256", digest,
+            ]
             let piped = try await Shell.outcome(Resumectl.path, get + ["-o", "-"])
             #expect(piped.status == 1 && piped.output.isEmpty, "\(piped.errors)")
             let proved = try await Shell.outcome(

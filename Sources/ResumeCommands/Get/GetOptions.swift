@@ -84,6 +84,7 @@ extension GetCommand {
         var range: RangeSelection?
 
         @Option("key") var key: String?
+        @Option("max-redirs") var mostRedirects = 20
         @Option("accept-encoding") var acceptEncoding: String?
         @Flag("http2") var usesHTTP2 = false
         @Flag("http3") var usesHTTP3 = false

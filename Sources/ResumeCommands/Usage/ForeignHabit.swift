@@ -56,7 +56,9 @@ struct ForeignHabit {
         if let problem = ofRemoteName, shape.takesValue("-O") == false {
             return problem
         }
-        guard isForeign, let advice = ForeignOptions.advice(on: option, shape) else { return nil }
+        guard isForeign, let advice = ForeignOptions.advice(on: option, shape) else {
+            return nil
+        }
         let name = shape.argument(option)?.longNames.last ?? ""
         let here = takesValue ? "--\(name), as in curl" : "--\(name)"
         return "\(advice). Here, \(option) is \(here)."
@@ -101,9 +103,13 @@ struct ForeignHabit {
         let toOutput = "to write to standard output, use -o -"
         let others = word.dropFirst().prefix { $0 != "O" }
         guard others.allSatisfy({ "qcLfsSJnvk".contains($0) }) else { return nil }
-        if word.hasSuffix("O-") { return toOutput }
+        if word.hasSuffix("O-") {
+            return toOutput
+        }
         guard word.hasSuffix("O") else { return nil }
-        if next == "-" { return toOutput }
+        if next == "-" {
+            return toOutput
+        }
         guard isName else { return nil }
         let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
         return "-O takes no name, as in curl; to name the file, use -o \(name)"

@@ -42,7 +42,9 @@ enum ForeignOptions {
                 isValue = false
                 continue
             }
-            if let option = option(for: word, of: shape) { replaced[index] = option }
+            if let option = option(for: word, of: shape) {
+                replaced[index] = option
+            }
             isValue = shape.takesValue(replaced[index]) == true
         }
         return replaced
@@ -59,7 +61,9 @@ enum ForeignOptions {
         else { return nil }
         let value = word.dropFirst(name.count)
         // aria2c's flags may have a value.
-        guard !takesValue else { return option + value }
+        if takesValue {
+            return option + value
+        }
         return ["", "=true"].contains(value) ? option : nil
     }
 
@@ -70,24 +74,34 @@ enum ForeignOptions {
     ///   - shape: The options of the command.
     /// - Returns: The advice, with the programs if it means something else in each; nil if it is unknown.
     static func advice(on name: String, _ shape: CommandShape) -> String? {
-        var advice: [(program: String, text: String)] = []
+        var advice: [(programs: String, text: String)] = []
         var isSame = false
         for row in rows {
-            for part in row[1].pieces(at: ", ") {
-                let words = part.pieces(at: " ")
-                guard words.dropFirst().contains(name) else { continue }
-                if let text = text(row[2], shape) { advice.append((words[0], text)) } else { isSame = true }
+            let parts = row[1].pieces(at: ", ").map { $0.pieces(at: " ") }
+            let programs = parts.filter { $0.dropFirst().contains(name) }.map { "\($0[0])'s" }
+            guard !programs.isEmpty else { continue }
+            if let text = text(row[2], shape) {
+                advice.append((programs.joined(separator: " and "), text))
+            } else {
+                isSame = true
             }
         }
-        guard let first = advice.first else { return nil }
-        if !isSame, advice.allSatisfy({ $0.text == first.text }) { return first.text }
-        return advice.map { "\($0.program)'s \(name): \($0.text)" }.joined(separator: "; ")
+        if advice.count == 1, !isSame {
+            return advice[0].text
+        }
+        let texts = advice.map { "\($0.programs) \(name): \($0.text)" }
+        return texts.isEmpty ? nil : texts.joined(separator: "; ")
     }
 
     /// Returns a line's advice; nil if the option is the same here, or the command has no such option.
     private static func text(_ advice: String, _ shape: CommandShape) -> String? {
-        guard advice.hasPrefix("=") else { return advice == "same" ? nil : advice.replacing("`", with: "") }
+        if advice == "same" {
+            return nil
+        }
+        guard advice.hasPrefix("=") else {
+            return advice.replacing("`", with: "")
+        }
         let option = String(advice.dropFirst())
-        return shape.takesValue(option).map { _ in "use \(option)" }
+        return shape.argument(option) == nil ? nil : "use \(option)"
     }
 }

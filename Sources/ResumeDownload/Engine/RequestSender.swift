@@ -31,6 +31,7 @@ struct RequestSender {
         var redirection = route?.redirection ?? Redirection(from: request.url)
         redirection.beginAgain()
         redirection.permitsDowngrade = permitsDowngrade
+        redirection.most = request.mostRedirects
         var isPlain = route?.isPlain ?? false
         while true {
             isPlain = isPlain || redirection.url.scheme == "http"
