@@ -175,9 +175,9 @@ let package = Package(
             resources: [
                 .embedInCode("Completion/completion.bash"), .embedInCode("Completion/completion.fish"),
                 .embedInCode("Completion/completion.zsh"), .embedInCode("Usage/Texts/foreign-commands.txt"),
-                .embedInCode("Usage/Texts/foreign-options.txt"), .embedInCode("Usage/Texts/help.txt"),
+                .embedInCode("Usage/Texts/foreign-options.tsv"), .embedInCode("Usage/Texts/help.txt"),
                 .embedInCode("Usage/Texts/options.txt"), .embedInCode("Usage/Texts/remedies.txt"),
-                .embedInCode("Usage/Texts/rivals.txt"), .embedInCode("Usage/Texts/wget-options.txt"),
+                .embedInCode("Usage/Texts/rivals.txt"),
             ],
             swiftSettings: settings),
         // In C, which is given the arguments; Swift would read them from /proc.

@@ -4,6 +4,8 @@
 manual.py RESUMECTL FOLDER [--date YYYY-MM-DD]
 manual.py RESUMECTL --markdown FILE | --check FILE
 
+The last two also write or compare other-programs.md in the same folder.
+
 `resumectl --experimental-dump-help` describes the commands. The plugin of swift-argument-parser reads the same, but has
 no sections for exit statuses, environment, files and examples. These are the help topics, the examples of the help
 texts, and parts of Packaging/manual.txt.
@@ -221,12 +223,34 @@ def reference(root):
     return "\n".join(lines) + "\n"
 
 
+def other_programs():
+    """The options of other programs in Markdown, for docs/other-programs.md."""
+    lines = [
+        "# Options of other programs", "",
+        "This page is made by `Scripts/manual.py --markdown` from the table from which `resumectl` takes its hints",
+        "(`foreign-options.tsv`), and `make lint` compares the two. It lists the options of curl 7.88 and later, wget 1.21,",
+        "wget2 1.99 and aria2c 1.36, and some of axel, gh (`release download`) and hf (`download`). *The same* means that",
+        "`resumectl get` has the option, with the same meaning. *Accepted* means that it is read as the option behind it.",
+        "Other options are refused, with the text of the last column. An option that is the same as in one program can mean",
+        "something else in another one; it is refused where what follows shows that, such as a URL after wget's `-b`.",
+        "", "| Purpose | Option | `resumectl get` |", "| --- | --- | --- |"]
+    table = ROOT / "Sources/ResumeCommands/Usage/Texts/foreign-options.tsv"
+    for line in table.read_text().splitlines():
+        purpose, theirs, here = line.split("\t")
+        programs = [part.split() for part in theirs.split(", ")]
+        options = "; ".join(f"{', '.join(f'`{name}`' for name in names)} ({program})" for program, *names in programs)
+        if here.startswith("="):
+            here = "accepted: it is what `get` does" if here == "=--location" else f"accepted: `{here[1:]}`"
+        lines.append(f"| {purpose} | {options} | {'the same' if here == 'same' else here} |")
+    return "\n".join(lines) + "\n"
+
+
 def compare(path, text, update):
     """Writes a page, or exits if it is not what the program says."""
     if update:
         path.write_text(text)
     elif not path.exists() or path.read_text() != text:
-        sys.exit(f"{path} differs from the help of the program. Build, run Scripts/manual.py PROGRAM --markdown {path}")
+        sys.exit(f"{path} differs. Build, run Scripts/manual.py PROGRAM --markdown docs/commands.md")
 
 
 def main():
@@ -244,6 +268,7 @@ def main():
     root = json.loads(output("--experimental-dump-help"))["command"]
     page = options.markdown or options.check
     if page:
+        compare(page.with_name("other-programs.md"), other_programs(), update=bool(options.markdown))
         return compare(page, reference(root), update=bool(options.markdown))
     topics = {title: output("help", title.lower().replace(" ", "-")) for title in ("EXIT STATUS", "ENVIRONMENT", "FILES")}
     manual = Manual(root, topics, output("--version").strip(), options.date)

@@ -56,6 +56,7 @@ struct ResumeCtl: ParsableCommand {
     }
 
     private static func runCommand(_ arguments: [String], in context: CommandContext) async -> ExitStatus {
+        let arguments = ForeignOptions.replaced(in: arguments, of: Self.self)
         var context = context
         context.arguments = arguments
         if let text = HelpTopic.text(for: arguments) {

@@ -132,6 +132,9 @@ final class CurlHandle {
             }
         set(CURLOPT_SSLVERSION, oldest | newest)
         if TLSEnds.isOpenSSL { set(CURLOPT_SSL_CIPHER_LIST, "DEFAULT:@SECLEVEL=\(settings.permitsOldTLS ? 0 : 2)") }
+        if let key = settings.pinnedKey {
+            set(CURLOPT_PINNEDPUBLICKEY, key)
+        }
         set(CURLOPT_SSL_VERIFYPEER, settings.verifiesServers ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, settings.verifiesServers ? 2 : 0)
         let folder = settings.trustedCertificateFolder

@@ -10,6 +10,8 @@ extension CurlTransport {
         ///
         /// Certificates of servers must also name the host of the URL; see `docs/transports.md`.
         public var trustedCertificates: String?
+        /// Whether the system's resolver says that there is no host with this name; it may block.
+        package var isUnknownHost: @Sendable (_ name: String) -> Bool = TransportError.isUnknownHost
         /// The number of threads that receive; nothing that may block runs on them.
         public var threads: Int
         /// The maximum number of connections to one host; requests beyond that wait for a free one.
@@ -40,6 +42,8 @@ extension CurlTransport {
         package var localInterface: String?
         /// The certificate of this client; nil for none.
         package var clientCertificate: ClientCertificate?
+        /// The public keys that servers may have, as libcurl takes them: a file, or `sha256//` and hashes; nil for any.
+        package var pinnedKey: String?
         /// The newest version of TLS to use, as in 1.2; nil for that of the library.
         package var newestTLS: TLSVersion?
         /// Whether old devices are accepted: TLS 1.0, and short keys.
@@ -112,10 +116,13 @@ extension CurlTransport {
         package var fixed: [String: [String]]
         /// The only version to use; nil for both.
         package var family: Family?
+        /// The hosts and ports to connect to instead of those of URLs, such as `example.org:443:other.example.org:8443`.
+        package var routes: [String]
 
-        package init(fixed: [String: [String]] = [:], family: Family? = nil) {
+        package init(fixed: [String: [String]] = [:], family: Family? = nil, routes: [String] = []) {
             self.fixed = fixed
             self.family = family
+            self.routes = routes
         }
 
         /// Whether a host is an address of the other version.

@@ -9,6 +9,7 @@ import Foundation
 #endif
 public import HTTPTypes
 public import ResumeDownload
+import ResumeFiles
 import ResumeHTTP
 import Synchronization
 
@@ -65,8 +66,23 @@ public final class CurlTransport: Transport {
         let proxy = try configuration.proxies?.proxy(for: url)
         let exchange = Exchange(request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, in: queue)
         queue.start(exchange)
-        let head = try await exchange.head(within: timeout)
-        return TransportResponse(head: head, body: exchange, trust: url.scheme == "https" ? trust : nil)
+        do {
+            let head = try await exchange.head(within: timeout)
+            return TransportResponse(head: head, body: exchange, trust: url.scheme == "https" ? trust : nil)
+        } catch var error as TransportError where error.code == .nameNotResolved {
+            guard proxy == nil, configuration.addresses.routes.isEmpty else {
+                throw error
+            }
+            // libcurl does not tell a resolver that does not answer from one that knows no such name.
+            try Task.checkCancellation()
+            error.isUnknownHost = try await Blocking.run { [configuration] in
+                configuration.isUnknownHost(url.host)
+            }
+            if error.isUnknownHost {
+                error.message = "there is no host \(url.host); check the spelling"
+            }
+            throw error
+        }
     }
 
     /// What certificates prove; nil for those that the system trusts.

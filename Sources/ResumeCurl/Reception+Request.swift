@@ -111,9 +111,14 @@ extension Reception {
             let texts = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
             return "\(place):\(texts.joined(separator: ","))"
         }
-        guard let list = unsafe CurlHandle.List.make(fixed) else { return }
+        set(CURLOPT_RESOLVE, fixed)
+        set(CURLOPT_CONNECT_TO, settings.addresses.routes)
+    }
+
+    private func set(_ option: CURLoption, _ texts: [String]) {
+        guard let list = unsafe CurlHandle.List.make(texts) else { return }
         unsafe curl.lists.append(list)
-        unsafe curl.set(CURLOPT_RESOLVE, list)
+        unsafe curl.set(option, list)
     }
 }
 

@@ -40,6 +40,8 @@ extension TransportError {
             self.init(.tls, Self.distrust(result, number, of: reception))
             // Another authority does not help a certificate that is not valid yet, or has expired.
             isUntrusted = result != CURLE_SSL_CACERT_BADFILE && number != 9 && number != 10
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            self.init(.tls, "the public key of \(authority) is not the pinned one (--pinnedpubkey)")
         case CURLE_SSL_CERTPROBLEM:
             self.init(.tls, "the certificate of this client, or its key, cannot be used")
         // With TLS 1.3 a server refuses the client's certificate after the handshake.
@@ -67,6 +69,20 @@ extension TransportError {
         default:
             self.init(.other, "the request to \(authority) failed: libcurl's error \(result.rawValue)")
         }
+    }
+
+    /// Asks the system's resolver whether there is no host with a name.
+    ///
+    /// A name that nobody could be asked about is not unknown.
+    static func isUnknownHost(_ name: String) -> Bool {
+        // Devices announce these themselves, and may be off.
+        guard !name.hasSuffix(".local") else { return false }
+        var found: UnsafeMutablePointer<addrinfo>?
+        let result = unsafe getaddrinfo(name, nil, nil, &found)
+        if let found = unsafe found {
+            unsafe freeaddrinfo(found)
+        }
+        return result == EAI_NONAME
     }
 
     /// The reason in an error of OpenSSL (`TLS connect error: error:0A00010B`), in the lower 23 bits; nil for none.

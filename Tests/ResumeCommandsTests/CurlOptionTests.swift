@@ -73,7 +73,7 @@ struct CurlOptionTests {
     @Test(
         "Options of curl that would weaken TLS, or be taken for another one, are refused with what to type",
         arguments: [
-            (["--tlsv1.2"], "TLS 1.2 is the minimum"), (["--tlsv1.3"], "TLS 1.3 is used"),
+            (["--tlsv1.1"], "TLS 1.2 is the minimum"), (["--tlsv1.3"], "TLS 1.3 is used"),
             (["-E", "/etc/passwd", "--key", "client.key"], "--private-key"),
             (["--socks5-hostname", "http://127.0.0.1:1"], "set it to http://host:port or socks5h://host:port"),
             (["-U", "me:pw"], "into the URL of --proxy"),
@@ -81,6 +81,52 @@ struct CurlOptionTests {
     func refused(options: [String], advice: String) async throws {
         await home.run(["get", "http://127.0.0.1:1/file", "-o", home["out"]] + options)
             .expect(.usage, says: advice, hides: "--tlsv1.0")
+    }
+
+    @Test("--max-redirs limits the redirects in a row")
+    func redirects() async throws {
+        let server = try await home.serve { request in
+            guard request.number < 3 else { return .file(Sample.resource, for: request) }
+            return .status("302 Found", fields: [("Location", "/\(request.number)")])
+        }
+        let get = ["get", server.url(), "-o", home["out"], "--max-redirs"]
+        await home.run(get + ["1"]).expect(.refused, says: "more redirects in a row than --max-redirs permits")
+        #expect(server.requests.count == 2)
+        await home.run(get + ["1"]).expect(.success)
+        await home.run(get + ["-1"]).expect(.usage)
+    }
+
+    @Test("--connect-to leads to another server, whose bytes over http have a key of their own")
+    func connectTo() async throws {
+        let server = try await home.serve(Sample.cutOnce)
+        let get = ["get", "http://files.test:81/f", "-o", home["out"], "--retries", "0"]
+        let route = ["--connect-to", "files.test:81:127.0.0.1:\(server.port)"]
+        await home.run(get + route).expect(.tryAgain)
+        await home.run("jobs").expect(prints: "[needs --connect-to]")
+        await home.run("resume").expect(.refused, says: "was started with --connect-to")
+        await home.run(["resume"] + route).expect(.success, says: "resumed at")
+        #expect(server.requests.allSatisfy { $0.field("host") == "files.test:81" })
+        for wrong in ["a:1", "a:1:b", "a:1:b:2:c", "a#:1:b:2"] {
+            await home.run(get + ["--connect-to", wrong]).expect(.usage, says: "--connect-to requires hosts and ports")
+        }
+    }
+
+    @Test("--pinnedpubkey refuses another key, also with -k, and its bytes are kept apart")
+    func pinnedKey() async throws {
+        guard Nginx.isInstalled else { return }
+        let folder = try TemporaryFolder()
+        let (server, trusted) = try await TestCertificate("IP:127.0.0.1").make(in: folder)
+        try home.write(Array(Sample.content.bytes(in: 0..<1000)), to: "file.bin")
+        let nginx = try await Nginx(serving: home.path, certificate: server)
+        try await Shell.run("sh", "-c", "openssl x509 -in '\(server)' -pubkey -noout > '\(home["key.pem"])'")
+        let get = ["get", nginx.secureURL("file.bin"), "-o", home["out"], "--retries", "0", "--restart"]
+        let other = "sha256//\(String(repeating: "A", count: 43))="
+        for trust in [["--cacert", trusted], ["-k"]] {
+            await home.run(get + trust + ["--pinnedpubkey", home["key.pem"]]).expect(.success)
+            await home.run(get + trust + ["--pinnedpubkey", other]).expect(.refused, says: "is not the pinned one")
+        }
+        await home.run(get + ["--pinnedpubkey", home["none"]]).expect(.notFound, says: "cannot be read")
+        await nginx.stop()
     }
 
     @Test("An address of the other version is refused at once", arguments: [("-6", "127.0.0.1"), ("-4", "[::1]")])

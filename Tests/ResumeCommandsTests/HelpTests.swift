@@ -31,8 +31,16 @@ struct HelpTests {
         #expect(help.lines.count <= 50 && help.output.contains("EXIT STATUS:"), "\(help.output)")
     }
 
+    @Test("Without arguments, eight lines end in the two commands that most people need")
+    func start() async throws {
+        let outcome = await home.run([]).expect(.success)
+        let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        #expect(lines.count == 8 && lines.allSatisfy { $0.count <= 80 }, "\(outcome.output)")
+        #expect(lines.suffix(2) == ["  resumectl get https://example.org/image.iso", "  resumectl resume"])
+    }
+
     @Test func overview() async throws {
-        for arguments in [["--help"], ["-h"], ["help"], []] {
+        for arguments in [["--help"], ["-h"], ["help"]] {
             let outcome = await home.run(arguments).expect(.success)
             #expect(outcome.errors.isEmpty)
             #expect(outcome.output.contains("EXAMPLE"))

@@ -36,6 +36,34 @@ struct ProgramTests {
         #expect(try text("shell") == home["c.bin"] + "\n")
     }
 
+    private static let commands: [(String, String)] = [
+        ("% one", "one|PATH|"), ("%", "PATH||"), ("% {} two", "PATH|two|"), ("% --file={} two", "--file=PATH|two|"),
+        ("% $RESUMECTL_PATH", "$RESUMECTL_PATH||"),
+    ]
+
+    @Test("The path is appended to --on-complete, unless the command has a place for it", arguments: commands)
+    func path(command: String, arguments: String) async throws {
+        let program = try script("done", "echo \"$1|$2|$3\" >> \(home["log"])")
+        let server = try await home.serve(Sample.whole)
+        let file = home["a $(touch x);b.bin"]
+        let text = command.replacing("%", with: program)
+        await home.run("get", server.url(), "-o", file, "--on-complete", text).expect(.success)
+        #expect(try self.text("log") == arguments.replacing("PATH", with: file) + "\n")
+    }
+
+    @Test("A shell gets the path as an argument, and the file never becomes a program")
+    func pathInShell() async throws {
+        let server = try await home.serve(Sample.whole)
+        let shell = "echo \"$1\" > '\(home["log"])'"
+        let file = home["$(touch x);b.bin"]
+        await home.run("get", server.url(), "-o", file, "--shell", "--on-complete", shell).expect(.success)
+        #expect(try text("log") == file + "\n")
+        // A script that the server sends is not run by the braces.
+        let harmful = try await home.serve { _ in .status("200 OK", body: Array("#!/bin/sh\ntouch /harmed\n".utf8)) }
+        await home.run("get", harmful.url(), "-o", home["s"], "--on-complete", "{}")
+            .expect(.refused, says: "--on-complete cannot be run")
+    }
+
     @Test("A program inherits the standard streams and no other descriptor", .enabled(if: Self.listsDescriptors))
     func descriptors() async throws {
         // As sockets and epoll descriptors of libraries, it is not opened with O_CLOEXEC.

@@ -29,6 +29,25 @@ struct ProxyTests {
         }
     }
 
+    @Test("A host that does not exist is an error at once, and one that nobody can be asked about is not")
+    func unknownHost() async throws {
+        for isUnknown in [true, false] {
+            var configuration = CurlTransport.Configuration(connectTimeout: Engine.patience, threads: 1)
+            configuration.isUnknownHost = { name in isUnknown && name == "origin.invalid" }
+            try await DownloadStore.with { [configuration] store, folder in
+                let error = await #expect(throws: DownloadError.self) {
+                    try await Engine.get(
+                        "http://origin.invalid/file", to: folder["out"], store: store, transport: configuration
+                    ) { $0.retryPolicy.retries = 0 }
+                }
+                #expect(error?.code == (isUnknown ? .refused : .unreachable))
+                let text = error?.reason.text ?? ""
+                #expect(text.contains("there is no host origin.invalid") == isUnknown, "\(text)")
+                await store.close()
+            }
+        }
+    }
+
     /// The same with a proxy that answers as a test specifies.
     private static func failure(
         _ answer: Response, timeout: Duration = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void

@@ -146,6 +146,14 @@ struct RedirectionTests {
         }
     }
 
+    @Test("Where a digest permits it, https redirects to http, and without secrets")
+    func permittedDowngrade() throws {
+        var redirection = try redirection("https://a.example/")
+        redirection.permitsDowngrade = true
+        #expect(try redirection.follow(response(302, ["Location: http://a.example/x"])))
+        #expect(redirection.url.absoluteString == "http://a.example/x" && !redirection.isAtFirstOrigin)
+    }
+
     @Test("H10: twenty redirects, and not one more")
     func loop() throws {
         var redirection = try redirection("https://a.example/")
@@ -216,6 +224,8 @@ struct RedirectionTests {
     @Test("Each problem is described")
     func descriptions() {
         let texts = [Redirection.Problem.tooMany, .downgrade, .badLocation].map { "\($0)" }
-        #expect(texts == ["more than 20 redirects", "it leads from https to http", "it has no valid Location"])
+        let tooMany = "there are more redirects in a row than --max-redirs permits (default: 20)"
+        let downgrade = "it leads from https to http, which a file needs a digest for (--sha256, --checksums)"
+        #expect(texts == [tooMany, downgrade, "it has no valid Location"])
     }
 }

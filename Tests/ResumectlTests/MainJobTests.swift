@@ -177,6 +177,33 @@ struct MainJobTests {
         #expect(entry?["inUse"] as? Bool == false)
     }
 
+    @Test("A signal that was ignored at the start stays ignored")
+    func ignoredSignal() async throws {
+        let program = Resumectl(folder: folder)
+        let resource = Resource(Content(length: 50_000_000, seed: 1), etag: "\"v1\"")
+        let server = try await servers.serve { .file(resource, for: $0, cutAfter: 2_000_000, stall: true) }
+        let get = "\(Resumectl.path) get \(server.baseURL)/file -o \(folder["out"]) --stall-timeout 600"
+        let process = try Shell.start("sh", ["-c", "trap '' INT; exec \(get)"], environment: program.environment)
+        try await wait(for: "all that is sent to be held", while: process) {
+            try await program.received() == 2_000_000
+        }
+        process.send(SIGINT)
+        process.send(SIGINT)
+        #expect(try await program.entry()?["inUse"] as? Bool == true)
+        process.send(SIGTERM)
+        // The first signal that counts.
+        #expect(await process.wait() == .exited(75))
+    }
+
+    @Test("A reader that ends first ends get silently, with SIGPIPE's status", arguments: ["", "--keep", "--hold"])
+    func closedOutput(option: String) async throws {
+        let resource = Resource(Content(length: 3_000_000, seed: 1), etag: "\"v1\"")
+        let server = try await servers.serve { .file(resource, for: $0) }
+        let get = "\(Resumectl.path) get -o - \(option) --store \(folder["store"]) \(server.baseURL)/file"
+        let outcome = try await Shell.outcome("bash", ["-c", "\(get) | head -c1 > /dev/null; echo ${PIPESTATUS[0]}"])
+        #expect(outcome.output == "141\n" && !outcome.errors.contains("resumectl:"), "\(outcome.errors)")
+    }
+
     @Test("An interruption ends the program of --renew-command, which inherits no blocked or ignored signals")
     func interruptedRenewal() async throws {
         let program = Resumectl(folder: folder)

@@ -100,7 +100,18 @@ struct TransportTests {
             )
             #expect(outcome.status == 1)
             #expect(outcome.errors.contains("from https to http"))
+            #expect(outcome.errors.contains("--sha256"))
             #expect(try await peers.nginx.protocols().count == 1)
+            // A digest proves the file, but a pipe gets its bytes before that.
+            let digest = String(try await Shell.run("sha256sum", peers.folder["www/file.bin"]).prefix(64))
+            let get = [
+                "get", peers.nginx.secureURL("insecure"), "--cacert", peers.nginx.certificate, "--sha256", digest,
+            ]
+            let piped = try await Shell.outcome(Resumectl.path, get + ["-o", "-"])
+            #expect(piped.status == 1 && piped.output.isEmpty, "\(piped.errors)")
+            let proved = try await Shell.outcome(
+                Resumectl.path, get + ["-o", peers.folder["out"]], environment: peers.program.environment)
+            #expect(try proved.status == 0 && peers.hasDelivered(), "\(proved.errors)")
         }
     }
 

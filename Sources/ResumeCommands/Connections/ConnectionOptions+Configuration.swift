@@ -24,6 +24,11 @@ extension ConnectionOptions {
             trustedCertificates: cacert ?? variables["SSL_CERT_FILE"], proxies: ProxySettings(environment: variables))
         if cacert == nil { configuration.trustedCertificateFolder = variables["SSL_CERT_DIR"] }
         configuration.clientCertificate = certificate
+        if let pinnedKey, !pinnedKey.hasPrefix("sha256//"), unsafe access(pinnedKey, R_OK) != 0 {
+            throw CommandFailure(
+                .notFound, "\(pinnedKey) cannot be read; --pinnedpubkey requires a file or sha256//HASH")
+        }
+        configuration.pinnedKey = pinnedKey
         configuration.newestTLS = tlsMax
         configuration.permitsOldTLS = usesOldTLS
         configuration.authentication = usesDigest ? .digest : usesAnyMethod ? .any : .basic

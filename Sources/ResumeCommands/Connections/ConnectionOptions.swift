@@ -16,6 +16,8 @@ struct ConnectionOptions: ParsableArguments {
     @Flag("digest") var usesDigest = false
     @Flag("anyauth") var usesAnyMethod = false
     @Option("resolve") var addresses: [String] = []
+    @Option("connect-to") var routes: [String] = []
+    @Option("pinnedpubkey") var pinnedKey: String?
     @Option("interface") var localInterface: String?
     @Flag("4 ipv4") var usesIPv4 = false
     @Flag("6 ipv6") var usesIPv6 = false
@@ -38,6 +40,9 @@ struct ConnectionOptions: ParsableArguments {
         try require(
             addresses.allSatisfy({ Self.addresses($0) != nil }),
             "--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
+        try require(
+            routes.allSatisfy(Self.isRoute),
+            "--connect-to requires hosts and ports, such as example.org:443:other.example.org:8443")
     }
 
     /// Parses `host:port:address`, or with several addresses that are separated by commas, into the place and these.
@@ -52,10 +57,23 @@ struct ConnectionOptions: ParsableArguments {
         return addresses.allSatisfy(PublicAddress.isAddress) ? ("\(url.host):\(url.port)", addresses) : nil
     }
 
+    /// Whether a text is `host:port:host:port`, of which any part may be empty.
+    private static func isRoute(_ text: String) -> Bool {
+        let route =
+            #/
+            (\[[0-9A-Fa-f:.]+\] | [-.\w]*)
+            : \d{0,5} :
+            (\[[0-9A-Fa-f:.]+\] | [-.\w]*)
+            : \d{0,5}
+            /#
+        return text.wholeMatch(of: route) != nil
+    }
+
     /// The addresses to connect to.
     var choice: CurlTransport.AddressChoice {
         CurlTransport.AddressChoice(
             fixed: Dictionary(addresses.compactMap(Self.addresses), uniquingKeysWith: { $1 }),
-            family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil)
+            family: usesIPv4 ? .version4 : usesIPv6 ? .version6 : nil,
+            routes: routes)
     }
 }

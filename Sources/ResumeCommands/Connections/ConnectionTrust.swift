@@ -11,6 +11,8 @@ struct ConnectionTrust {
     private let isUnverified, isWeak: Bool
     /// The hash of the file with the trusted certificates; nil for those of the system.
     private let authorities: String?
+    /// The hash of the keys that servers may have; nil for any.
+    private let pin: String?
     private let choice: CurlTransport.AddressChoice
     private let proxy: String?
 
@@ -20,6 +22,11 @@ struct ConnectionTrust {
         isWeak = options.usesOldTLS
         choice = options.choice
         authorities = options.cacert.map(CurlTransport.hashOfCertificates)
+        pin = options.pinnedKey.flatMap { text in
+            let bytes = (try? InputFile.bytes(of: text)) ?? Array(text.utf8)
+            let digest = HTTPDigest(.sha256, of: bytes)
+            return digest.map { String($0.hexadecimal.prefix(16)) }
+        }
         // Without the password.
         proxy = options.proxy.map { text in
             String(text.drop { $0 == "/" }.split(separator: "@").last ?? "")
@@ -69,6 +76,7 @@ struct ConnectionTrust {
     static func options(in key: String) -> [String] {
         let names = [
             "unverified": "--insecure", "authorities": "--cacert", "address": "--resolve", "weak": "--tls-old",
+            "route": "--connect-to", "pin": "--pinnedpubkey",
         ]
         return (mark(in: key) ?? "").pieces(at: ",").map { part in
             names[String(part.prefix { $0 != "=" })] ?? "--proxy"
@@ -93,6 +101,12 @@ struct ConnectionTrust {
         if isProved, let authorities { parts.append("authorities=\(authorities)") }
         if !isProved, let addresses = choice.addresses(for: url) {
             parts.append("address=\(addresses.joined(separator: "+"))")
+        }
+        if !isProved, !choice.routes.isEmpty {
+            parts.append("route=\(choice.routes.joined(separator: "+"))")
+        }
+        if url.scheme == "https", let pin {
+            parts.append("pin=\(pin)")
         }
         if !isProved, let proxy { parts.append("proxy=\(proxy)") }
         return parts.isEmpty ? nil : parts.joined(separator: ",")

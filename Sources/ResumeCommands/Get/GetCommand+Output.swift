@@ -98,10 +98,18 @@ extension GetCommand {
             }
             reporter.report(.finished(result), of: request, 0)
         } catch {
-            if (error as? CommandFailure)?.status == .io { request.interruption?.set(.outputClosed) }
+            let end = (error as? CommandFailure)?.status
+            if end == .io || end == .outputClosed {
+                request.interruption?.set(.outputClosed)
+            }
             stream?.cancel()
             // It needs the store until it has ended.
             let result = try? await stream?.value
+            // As with head, the reader has all that it wants.
+            if end == .outputClosed {
+                reporter.finish(failed: 0)
+                throw error
+            }
             let isKept = stream != nil && result == nil
             let failure = Self.failure(error, keeping: isKept)
             let status = await report(failure, of: request, 0, with: downloader, reporter, keeping: isKept).status
@@ -124,6 +132,9 @@ extension GetCommand {
             result.finish()
         }
         for await number in results {
+            if number == EPIPE {
+                throw CommandFailure(.outputClosed)
+            }
             guard number == 0 else {
                 throw CommandFailure(
                     .io, "cannot write to \(stream ?? "standard output"): \(SystemError.reason(number))")

@@ -76,6 +76,7 @@ extension GetCommand {
         try require(
             requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
             "--accept-encoding requires content codings such as gzip")
+        try require(requests.mostRedirects, in: 0...1000, "--max-redirs")
         try require(pace.connections, in: 1...DownloadRequest.mostConnections, "--connections")
         try require(
             TimeSpan.isLimit(pace.connectTimeout), "--connect-timeout must be between 0.1 and 86400 seconds")

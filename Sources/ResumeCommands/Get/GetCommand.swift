@@ -51,6 +51,7 @@ struct GetCommand: ContextCommand {
         let harmless: Set<HTTPField.Name> = [.accept, .acceptLanguage, .userAgent, .referer]
         request.secretHeaderFields = Set(headers.fields.map(\.name)).subtracting(harmless)
         request.connections = pace.connections
+        request.mostRedirects = requests.mostRedirects
         load.apply(to: &request)
         request.maximumLength = checks.maxSize?.bytes
         request.adopts = files.from

@@ -4,17 +4,23 @@ import ResumeHTTP
 
 /// How much of the machine and of the network `get` and `resume` use.
 struct LoadOptions: ParsableArguments {
+    private static let mostRetries = 1000
+
     @Option("j max-concurrent") var maxConcurrent = 4
     @Option("limit-rate") var limitRate: RatePlan?
     @Option("total-rate") var totalRate: RatePlan?
     @Option("per-host") var perHost: Int?
     @Option("retries") var retries: Int?
+    /// As other programs count: the first attempt is one of them.
+    @Option("t tries") var tries: Int?
     @Option("retry-time", TimeSpan.secondsArgument) var retryTime: TimeSpan?
-    @Option("stall-timeout", TimeSpan.secondsArgument) var stallTimeout: TimeSpan?
+    @Option("stall-timeout T", TimeSpan.secondsArgument) var stallTimeout: TimeSpan?
 
     /// Sets the limits of a request that are given.
     func apply(to request: inout DownloadRequest) {
-        if let retries { request.retryPolicy.retries = retries }
+        if let retries = retries ?? tries.map({ $0 == 0 ? Self.mostRetries : $0 - 1 }) {
+            request.retryPolicy.retries = retries
+        }
         if let retryTime { request.retryPolicy.time = retryTime.duration }
         if let limitRate { request.rateLimit = limitRate.constant }
         if let stallTimeout { request.stallTimeout = stallTimeout.duration }
@@ -22,7 +28,9 @@ struct LoadOptions: ParsableArguments {
 
     func validate() throws {
         try require(maxConcurrent, in: 1...64, "--max-concurrent")
-        try require(retries, in: 0...1000, "--retries")
+        try require(retries, in: 0...Self.mostRetries, "--retries")
+        try require(tries, in: 0...Self.mostRetries, "--tries")
+        try exclude(retries != nil && tries != nil, "--retries and --tries (-t)")
         try require(perHost, in: 1...1024, "--per-host")
         try require(TimeSpan.isLimit(stallTimeout), "--stall-timeout must be between 0.1 and 86400 seconds")
     }
@@ -77,6 +85,7 @@ extension GetCommand {
         var range: RangeSelection?
 
         @Option("key") var key: String?
+        @Option("max-redirs") var mostRedirects = 20
         @Option("accept-encoding") var acceptEncoding: String?
         @Flag("http2") var usesHTTP2 = false
         @Flag("http3") var usesHTTP3 = false

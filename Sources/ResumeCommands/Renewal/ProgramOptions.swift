@@ -22,4 +22,22 @@ struct ProgramOptions: ParsableArguments {
         guard let text else { return nil }
         return usesShell ? ["/bin/sh", "-c", text] : text.split(separator: " ").map(String.init)
     }
+
+    /// Returns the words of --on-complete for a file; nil if there is none.
+    ///
+    /// The path is an argument or a part of one, and never a program or a part of a shell's text.
+    func completion(of path: String) -> [String]? {
+        guard let onComplete, var words = words(onComplete) else { return nil }
+        if usesShell {
+            // $0 and $1.
+            words += ["sh", path]
+        } else if onComplete.contains("{}") {
+            for index in words.indices.dropFirst() {
+                words[index] = words[index].replacing("{}", with: path)
+            }
+        } else if !onComplete.contains("RESUMECTL_PATH") {
+            words.append(path)
+        }
+        return words
+    }
 }

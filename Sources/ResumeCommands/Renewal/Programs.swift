@@ -15,13 +15,13 @@ final class Programs: Sendable {
     static let completionFailed: Reason.Code = "on-complete-failed"
 
     private let auth: [String]?
-    private let completion: [String]?
+    private let options: ProgramOptions
     /// The header fields for each origin; the program runs once for each.
     private let known = Mutex<[String: Task<HTTPFields, any Error>]>([:])
 
     init(_ options: ProgramOptions) {
         auth = options.words(options.authCommand)
-        completion = options.words(options.onComplete)
+        self.options = options
     }
 
     /// Adds what --auth-command prints for the server, unless the request has credentials; it is asked again if the
@@ -72,7 +72,7 @@ final class Programs: Sendable {
 
     /// What is left of a job whose file is delivered; nil if there is no --on-complete.
     var rest: Reason? {
-        completion.map { _ in
+        options.onComplete.map { _ in
             Reason(code: Self.completionFailed, text: "the program of --on-complete has not finished")
         }
     }
@@ -82,7 +82,7 @@ final class Programs: Sendable {
     /// - Returns: False if there is none.
     /// - Throws: ``CommandFailure`` if it fails, `CancellationError`.
     func complete(_ path: String, of request: DownloadRequest) async throws -> Bool {
-        guard let completion else { return false }
+        guard let completion = options.completion(of: path) else { return false }
         let program = ChildProgram(
             words: completion, option: Self.completionOption,
             environment: [

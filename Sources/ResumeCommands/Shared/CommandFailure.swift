@@ -18,6 +18,8 @@ enum ExitStatus: Int32 {
     /// Interrupted or unreachable for now; the partial data is kept.
     case tryAgain = 75
     case interrupted = 130
+    /// The reader of standard output ended first: what a shell reports after SIGPIPE.
+    case outputClosed = 141
 }
 
 /// The failure of a command: the status and the message.

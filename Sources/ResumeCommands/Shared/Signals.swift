@@ -10,7 +10,19 @@ import Synchronization
 ///
 /// This is optional: without it, at most the bytes since the last checkpoint are lost, as with SIGKILL.
 enum Signals {
-    private static let numbers = [SIGINT, SIGTERM]
+    /// The signals, without those that were ignored at the start, as with nohup or `trap ''`: they stay ignored.
+    private static let numbers = [SIGINT, SIGTERM].filter { number in
+        var action = sigaction()
+        unsafe sigaction(number, nil, &action)
+        #if canImport(Darwin)
+        let handler = unsafe action.__sigaction_u.__sa_handler
+        #elseif canImport(Musl)
+        let handler = unsafe action.__sa_handler.sa_handler
+        #else
+        let handler = unsafe action.__sigaction_handler.sa_handler
+        #endif
+        return unsafe unsafeBitCast(handler, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     /// Prevents the signals from ending the process; must be called before a second thread starts.
     ///

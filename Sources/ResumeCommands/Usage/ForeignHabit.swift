@@ -2,9 +2,11 @@ import ArgumentParser
 import ResumeHTTP
 
 /// Arguments of other programs that would be accepted here, and mean something else.
-enum ForeignHabit {
-    /// wget's long options with one dash, which here are `-n` (netrc) and another option.
-    private static let ofWget = WordTable(PackageResources.wget_options_txt)
+struct ForeignHabit {
+    /// The arguments after the command, without those after `--`.
+    private let words: [String]
+    /// The place of one of them.
+    private let index: Int
 
     /// Returns why the arguments are probably not what the user means.
     ///
@@ -15,38 +17,100 @@ enum ForeignHabit {
     static func problem(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
         guard let command = root.subcommand(arguments.first) else { return nil }
         let words = Array(arguments.dropFirst().prefix { $0 != "--" })
+        let habits = words.indices.map { ForeignHabit(words: words, index: $0) }
         // The options are read only if there is an argument of one of these forms, since that takes long.
-        let suspects = words.indices.filter { index in
-            let word = words[index]
-            return word.hasPrefix("-") && !word.hasPrefix("--") && (word.utf8.count > 2 || word == "-O")
-        }
+        let suspects = habits.filter(\.isSuspect)
         guard !suspects.isEmpty else { return nil }
         let shape = CommandShape(of: [command])
-        for index in suspects where index == 0 || shape.takesValue(words[index - 1]) != true {
-            let word = words[index]
-            if shape.takesValue("-n") == false, let meaning = ofWget[word] { return "\(word) is \(meaning)" }
+        return suspects.lazy.compactMap { $0.problem(shape) }.first
+    }
+
+    /// Whether this may be another program's option.
+    private var isSuspect: Bool {
+        guard word.hasPrefix("-"), !word.hasPrefix("--") else { return false }
+        return isLong || word == "-O" || isForeign
+    }
+
+    /// The argument.
+    private var word: String { words[index] }
+
+    /// Whether there is more than one letter.
+    private var isLong: Bool { word.utf8.count > 2 }
+
+    /// The next argument; empty if there is none.
+    private var next: String { words.dropFirst(index + 1).first ?? "" }
+
+    private func problem(_ shape: CommandShape) -> String? {
+        guard index == 0 || shape.takesValue(words[index - 1]) != true else { return nil }
+        if isLong {
+            // wget's long options with one dash, which here are `-n` (netrc) and another option.
+            if let advice = ForeignOptions.advice(on: word, shape) {
+                return "\(word): \(advice)"
+            }
             if word.utf8.count > 3, shape.longNames.contains(String(word.dropFirst())) {
                 return "'\(word)' begins with one dash; did you mean '-\(word)'?"
             }
-            if shape.takesValue("-O") == false, let problem = ofRemoteName(word, words.dropFirst(index + 1)) {
-                return problem
-            }
         }
-        return nil
+        let option = String(word.prefix(2))
+        guard let takesValue = shape.takesValue(option) else { return nil }
+        if let problem = ofRemoteName, shape.takesValue("-O") == false {
+            return problem
+        }
+        guard isForeign, let advice = ForeignOptions.advice(on: option, shape) else {
+            return nil
+        }
+        let name = shape.argument(option)?.longNames.last ?? ""
+        let here = takesValue ? "--\(name), as in curl" : "--\(name)"
+        return "\(advice). Here, \(option) is \(here)."
+    }
+
+    /// Whether what follows an option shows that it is another program's.
+    private var isForeign: Bool {
+        switch word {
+        case "-b", "-E", "-H":
+            // In wget, these have no value.
+            return isURL(next)
+        case "-x":
+            return isURL(next) && words.count(where: isURL) == 1
+        case "-A":
+            // A list of endings or patterns.
+            return next.contains("*") || next.contains(",") && !next.contains(" ")
+        case "-e":
+            // A line of the configuration.
+            return next.contains("=") && !next.contains("/")
+        case "-c":
+            // curl's has a value.
+            return isName
+        case "-s":
+            return Int(next) != nil
+        default:
+            return word.hasPrefix("-s") && Int(word.dropFirst(2)) != nil
+        }
+    }
+
+    private func isURL(_ text: String) -> Bool {
+        text.hasPrefix("http://") || text.hasPrefix("https://")
+    }
+
+    /// Whether a name of a file follows: it is no URL, and another argument is one.
+    private var isName: Bool {
+        guard !next.isEmpty, !next.hasPrefix("-"), !next.contains("://") else { return false }
+        return words.contains { $0.contains("://") }
     }
 
     /// Returns the problem of a word that may contain `-O`, which takes a name in wget, but none in curl.
-    private static func ofRemoteName(_ word: String, _ rest: ArraySlice<String>) -> String? {
+    private var ofRemoteName: String? {
         let toOutput = "to write to standard output, use -o -"
         let others = word.dropFirst().prefix { $0 != "O" }
         guard others.allSatisfy({ "qcLfsSJnvk".contains($0) }) else { return nil }
-        if word.hasSuffix("O-") { return toOutput }
-        guard word.hasSuffix("O"), let next = rest.first else { return nil }
-        if next == "-" { return toOutput }
-        // With one word only, that is the URL.
-        guard !next.hasPrefix("-"), !next.contains("://"),
-            rest.dropFirst().contains(where: { $0.contains("://") })
-        else { return nil }
+        if word.hasSuffix("O-") {
+            return toOutput
+        }
+        guard word.hasSuffix("O") else { return nil }
+        if next == "-" {
+            return toOutput
+        }
+        guard isName else { return nil }
         let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
         return "-O takes no name, as in curl; to name the file, use -o \(name)"
     }

@@ -17,6 +17,7 @@ enum HelpTopic {
 
     /// Returns the text that the arguments ask for; nil if they are others.
     static func text(for arguments: [String]) -> String? {
+        if arguments.isEmpty { return texts["start"] }
         guard arguments.count == 2, arguments[0] == "help", all.contains(arguments[1]) else { return nil }
         return texts[arguments[1]]
     }

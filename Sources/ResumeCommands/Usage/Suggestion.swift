@@ -2,9 +2,6 @@ import ResumeHTTP
 
 /// Finds the name that was probably meant.
 enum Suggestion {
-    /// What to do instead of using options of other programs.
-    static let options = WordTable(PackageResources.foreign_options_txt)
-
     /// The commands here for words of other programs.
     static let commands = WordTable(PackageResources.foreign_commands_txt)
 

@@ -31,7 +31,7 @@ enum UsageMessage {
 
     private static func unknown(_ option: String, _ options: CommandShape) -> String {
         let problem = "unknown option '\(option)'"
-        if let instead = Suggestion.options[option] { return "\(problem); \(instead)" }
+        if let instead = ForeignOptions.advice(on: option, options) { return "\(problem); \(instead)" }
         let name = Suggestion.name(for: String(option.drop { $0 == "-" }), among: options.longNames)
         return name.map { "\(problem); did you mean '--\($0)'?" } ?? problem
     }

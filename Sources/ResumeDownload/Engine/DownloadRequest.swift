@@ -147,6 +147,8 @@ public struct DownloadRequest: Sendable {
     package var needs: [String] = []
     /// Whether the caller of a stream writes its bytes elsewhere as they come, so that a wrong file leaves wrong output.
     package var isPassedOn = false
+    /// How many redirects in a row are followed.
+    package var mostRedirects = Redirection.limit
     /// The reason for cancelling the task; nil if the task belongs to the caller.
     package var interruption: Interruption?
     /// The key in the store: ``key`` or the URL without user info and signature, and the selection.

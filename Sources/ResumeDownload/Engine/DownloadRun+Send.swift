@@ -52,7 +52,13 @@ extension DownloadRun {
 
     /// Decides what follows a failure of the transport.
     func outcome(of error: TransportError, asksForRange: Bool) async throws -> RequestOutcome {
-        guard error.isTransient else { throw DownloadError(.refused, .transport(error), cause: error) }
+        guard error.isTransient else {
+            // A host that has sent bytes had a name, and may have it again.
+            if error.isUnknownHost, await !transfer.partial.isEmpty {
+                return .body(received: 0, failure: error)
+            }
+            throw DownloadError(.refused, .transport(error), cause: error)
+        }
         // Some servers break the rules of HTTP only in responses to range requests.
         guard asksForRange, error.code == .invalidResponse else { return .body(received: 0, failure: error) }
         let reason = Reason.rangeResponseInvalid(error)

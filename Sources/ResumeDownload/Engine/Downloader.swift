@@ -99,7 +99,9 @@ public struct Downloader: Sendable {
             }
             return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
-                let sender = RequestSender(request: request, transport: transport)
+                let sender = RequestSender(
+                    request: request, transport: transport,
+                    permitsDowngrade: request.digest != nil && !isRead)
                 var key: FreeKey?
                 var begun = SmallDownload.Begun()
                 if !isRead, var small = try self.small(sender, to: names.admitted(destination), names, onEvent) {

@@ -17,6 +17,8 @@ struct RequestSender {
     /// URL and fields may be renewed.
     var request: DownloadRequest
     let transport: any Transport
+    /// Whether redirects may lead from https to http: the caller's digest proves the file before anyone gets a byte.
+    var permitsDowngrade = false
     /// The cookies that servers set, for all requests.
     let cookies = CookieJar()
     /// Whether the URL is still at the origin that the caller's certificate is for.
@@ -28,6 +30,8 @@ struct RequestSender {
     ) async throws -> Reply {
         var redirection = route?.redirection ?? Redirection(from: request.url)
         redirection.beginAgain()
+        redirection.permitsDowngrade = permitsDowngrade
+        redirection.most = request.mostRedirects
         var isPlain = route?.isPlain ?? false
         while true {
             isPlain = isPlain || redirection.url.scheme == "http"

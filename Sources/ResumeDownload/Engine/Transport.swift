@@ -181,6 +181,8 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     public var message: String
     /// Whether the authority of a certificate is not trusted.
     package var isUntrusted = false
+    /// Whether the system's resolver says that there is no such host.
+    package var isUnknownHost = false
     /// The origin of the request if there was no secure connection to it, until the engine has judged that.
     var untrustedOrigin: String?
 
@@ -197,6 +199,7 @@ public struct TransportError: Error, Sendable, Equatable, CustomStringConvertibl
     public var isTransient: Bool {
         switch code {
         case .tls, .invalidRequest, .proxyRefused, .addressNotPermitted: false
+        case .nameNotResolved: !isUnknownHost
         default: true
         }
     }

@@ -5,7 +5,7 @@ package import HTTPTypes
 /// Source: [RFC 9110, 15.4](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4).
 package struct Redirection: Sendable {
     /// The maximum number of redirects; more are taken for a loop.
-    static let limit = 20
+    package static let limit = 20
 
     /// The URL of the next request.
     package private(set) var url: DownloadURL
@@ -13,13 +13,17 @@ package struct Redirection: Sendable {
     /// Whether ``url`` is at the first origin and every redirect so far stayed there; otherwise it must not receive the
     /// caller's secrets.
     package var isAtFirstOrigin = true
+    /// How many redirects in a row are followed.
+    package var most = Redirection.limit
+    /// Whether a redirect may lead from https to http.
+    package var permitsDowngrade = false
 
     /// The reason for not following a redirect.
     package enum Problem: String, Error, CustomStringConvertible {
-        /// More than ``Redirection/limit`` redirects in a row.
-        case tooMany = "more than 20 redirects"
+        /// More redirects in a row than ``Redirection/most``.
+        case tooMany = "there are more redirects in a row than --max-redirs permits (default: 20)"
         /// A redirect from https to http.
-        case downgrade = "it leads from https to http"
+        case downgrade = "it leads from https to http, which a file needs a digest for (--sha256, --checksums)"
         /// `Location` is missing, or not a supported URL.
         case badLocation = "it has no valid Location"
 
@@ -43,11 +47,13 @@ package struct Redirection: Sendable {
     /// - Throws: ``Problem`` if it is a redirect that must not be followed.
     package mutating func follow(_ response: HTTPResponse) throws(Problem) -> Bool {
         guard [301, 302, 303, 307, 308].contains(response.status.code) else { return false }
-        guard followed < Self.limit else { throw .tooMany }
+        guard followed < most else { throw .tooMany }
         guard let location = response.headerFields.single(.location),
             let next = try? url.resolving(PercentEncoding.encodingRaw(location))
         else { throw .badLocation }
-        guard url.scheme == "http" || next.scheme == "https" else { throw .downgrade }
+        guard url.scheme == "http" || next.scheme == "https" || permitsDowngrade else {
+            throw .downgrade
+        }
         if next.origin != url.origin { isAtFirstOrigin = false }
         url = next
         followed += 1
