@@ -25,7 +25,7 @@ struct ShowCommand: ContextCommand {
 
     private func show(_ entry: Entry, _ events: ArraySlice<Event>, _ context: CommandContext) {
         guard json else {
-            let lines = Rendering.lines(entry) + events.map { Rendering.line($0, withKey: false) }
+            let lines = Rendering.lines(entry, width: context.outputWidth) + events.map { Rendering.line($0, withKey: false) }
             return lines.forEach(context.print)
         }
         let known = entry.representation

@@ -72,6 +72,7 @@ extension GetCommand {
                 return try await stream.value
             }
             reporter.report(.finished(result), of: request, 0)
+            reporter.completed(0)
         } catch {
             if (error as? CommandFailure)?.status == .io { request.interruption?.set(.outputClosed) }
             stream?.cancel()

@@ -21,7 +21,7 @@ struct JobsCommand: ContextCommand {
                 count += 1
                 if json { return context.print(job.json(on: table)) }
                 guard let width = context.outputWidth else { return context.print(Self.line(job, table)) }
-                if count == 1 { context.print(Job.row("FILE", "STATE", "RECEIVED", "URL", width)) }
+                if count == 1 { context.print(Job.row("FILE", "STATE", ("RECEIVED", "%"), "URL", width)) }
                 for line in job.rows(on: table, width) { context.print(line) }
             }
         }
@@ -62,19 +62,22 @@ extension Job {
             case .waiting, .paused: "stopped"
             case let other: other.rawValue
             }
-        let row = Self.row(Printable.escaped(name), shown, received, Redaction.key(url), width)
+        let percent = totalBytes.map { Rendering.percent(receivedBytes, of: $0) } ?? "?"
+        let row = Self.row(Printable.escaped(name), shown, (received, percent), Redaction.key(url), width)
         return [row] + remarks.map { "  \($0)" }
     }
 
+    /// Returns the columns for which there is room.
     fileprivate static func row(
-        _ name: String, _ state: String, _ received: String, _ url: String, _ width: Int
+        _ name: String, _ state: String, _ received: (long: String, short: String), _ url: String, _ width: Int
     ) -> String {
-        let room = max(min(width / 3, 30), 8)
-        let start = Terminal.fitted(name, to: room)
-        let facts = "\(start)  \(Terminal.padded(state, to: 9))  \(Terminal.padded(received, to: 21))"
-        let left = width - Terminal.columns(facts) - 2
-        return left < EntryTable.leastURL
-            ? Terminal.cut(facts, to: width) : "\(facts)  \(Terminal.shortened(url, to: left))"
+        let name = Terminal.fitted(name, to: max(min(width / 3, 30), 8))
+        let start = "\(name)  \(Terminal.padded(state, to: 9))"
+        let long = "\(start)  \(Terminal.padded(received.long, to: 21))"
+        let left = width - Terminal.columns(long) - 2
+        if left >= EntryTable.leastURL { return "\(long)  \(Terminal.shortened(url, to: left))" }
+        let short = "\(start)  \(received.short)"
+        return [long, short].first { Terminal.columns($0) <= width } ?? start
     }
 }
 

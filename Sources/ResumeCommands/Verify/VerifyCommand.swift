@@ -51,7 +51,7 @@ struct VerifyCommand: ContextCommand {
             }
             if names.isEmpty, !entries.isEmpty { return }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repairs) { finding in
-                context.print(json ? Self.json(finding).json : Self.line(finding))
+                if json { context.print(Self.json(finding)) } else { context.print(Self.line(finding)) }
                 found += 1
                 if !finding.isRepaired { left += 1 }
             }
