@@ -42,7 +42,9 @@ final class GetReporter: Sendable {
     }
 
     /// Adds to the number of requested downloads.
-    func expect(_ requested: Int) { display.update { $0.count += requested } }
+    func expect(_ requested: Int) {
+        display.update { $0.count += requested }
+    }
 
     /// Whether lines about events are printed, which say what a file replaces.
     var showsEvents: Bool { !isQuiet && !json }
@@ -51,7 +53,10 @@ final class GetReporter: Sendable {
     var hasSeveral: Bool { display.update { $0.count > 1 } }
 
     /// Starts to show the progress, until ``finish(failed:isInterrupted:)``.
-    func start() { if showsProgress { display.start() } }
+    func start() {
+        guard showsProgress else { return }
+        display.start()
+    }
 
     /// Records that a download starts.
     func begin(_ request: DownloadRequest, _ number: Int64) {
@@ -89,7 +94,9 @@ final class GetReporter: Sendable {
     /// Counts a download that needs nothing more.
     ///
     /// - Parameter number: The number of the download; nil if it was not started.
-    func completed(_ number: Int64?) { display.update { $0.end(number, isFailure: false) } }
+    func completed(_ number: Int64?) {
+        display.update { $0.end(number, isFailure: false) }
+    }
 
     /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
@@ -185,7 +192,11 @@ final class GetReporter: Sendable {
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         // A file's name or a server's words must not control the terminal.
-        if json { context.say(line) } else { display.say(Printable.escaped(line)) }
+        if json {
+            context.say(line)
+        } else {
+            display.say(Printable.escaped(line))
+        }
     }
 
     /// Returns the event of a failed download.

@@ -52,6 +52,9 @@ extension Job {
 
 /// A job in a terminal.
 extension Job {
+    /// The columns of "1023.9 KiB of 1023.9 KiB".
+    private static let longestBytes = 24
+
     /// Returns a row with its file, and rows with its remarks.
     fileprivate func rows(on table: JobTable, _ width: Int) -> [String] {
         let name = destination.pieces(at: "/").last ?? destination
@@ -67,17 +70,17 @@ extension Job {
         return [row] + remarks.map { "  \($0)" }
     }
 
-    /// Returns the columns for which there is room.
+    /// Returns the columns for which there is room, which depends on the width only.
     fileprivate static func row(
         _ name: String, _ state: String, _ received: (long: String, short: String), _ url: String, _ width: Int
     ) -> String {
         let name = Terminal.fitted(name, to: max(min(width / 3, 30), 8))
         let start = "\(name)  \(Terminal.padded(state, to: 9))"
-        let long = "\(start)  \(Terminal.padded(received.long, to: 21))"
-        let left = width - Terminal.columns(long) - 2
-        if left >= EntryTable.leastURL { return "\(long)  \(Terminal.shortened(url, to: left))" }
-        let short = "\(start)  \(received.short)"
-        return [long, short].first { Terminal.columns($0) <= width } ?? start
+        let room = width - Terminal.columns(start) - 2
+        guard room >= longestBytes else { return room < 4 ? start : "\(start)  \(received.short)" }
+        let long = "\(start)  \(Terminal.padded(received.long, to: longestBytes))"
+        let left = room - longestBytes - 2
+        return left < EntryTable.leastURL ? long : "\(long)  \(Terminal.shortened(url, to: left))"
     }
 }
 

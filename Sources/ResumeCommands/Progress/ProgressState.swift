@@ -51,10 +51,17 @@ struct ProgressState {
         private var reason: Reason.Code?
 
         /// The words about them, for the end of a line.
-        var text: String { count == 0 ? "" : ", after \(count) \(count == 1 ? "retry" : "retries")" }
+        var text: String {
+            switch count {
+            case 0: ""
+            case 1: ", after 1 retry"
+            default: ", after \(count) retries"
+            }
+        }
 
         fileprivate mutating func add(_ new: Reason.Code) {
-            count += 1
+            // The other downloads of the server go on.
+            if new != .noFurtherConnection { count += 1 }
             isSameReason = reason == new
             reason = new
         }
@@ -126,8 +133,7 @@ struct ProgressState {
         case .waiting: file.phase = .waiting
         case .retrying(let reason, let delay):
             file.phase = .retrying(reason, at: now + delay)
-            // The others go on.
-            if reason.code != .noFurtherConnection { file.retries.add(reason.code) }
+            file.retries.add(reason.code)
         case .started(let total): file.receive(total)
         case .restarted(_, let total):
             file.receive(total)

@@ -87,11 +87,7 @@ enum Rendering {
     /// Returns a number of bytes as people read it, and as it is.
     static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
 
-    /// Returns all facts about an entry, one per line.
-    ///
-    /// - Parameters:
-    ///   - entry: The entry.
-    ///   - width: The width of the terminal; nil for another program.
+    /// Returns all facts about an entry, one per line; `width` is that of the terminal, if there is one.
     static func lines(_ entry: Entry, width: Int?) -> [String] {
         let known = entry.representation
         let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
