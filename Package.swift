@@ -253,7 +253,7 @@ let package = Package(
         .testTarget(
             name: "ResumeCommandsTests",
             dependencies: ["OriginServer", "ResumeCommands", "ResumeHTTP", "ResumeStore", "TestSupport", httpTypes],
-            swiftSettings: testSettings),
+            exclude: ["Recordings"], swiftSettings: testSettings),
         .testTarget(
             name: "ResumectlTests",
             dependencies: [

@@ -23,7 +23,11 @@ struct ConfigCommand: ContextCommand {
             + defaults.filter { name, _, _ in !settings.contains { $0.name == name } }
         for (name, value, source) in lines.sorted(by: { $0.0 < $1.0 }) {
             let members: JSONObject = ["name": name, "source": source, "value": value]
-            context.print(json ? members.json : "\(name) = \(value)  [\(source)]")
+            if json {
+                context.print(members)
+            } else {
+                context.print("\(name) = \(value)  [\(source)]")
+            }
         }
     }
 }

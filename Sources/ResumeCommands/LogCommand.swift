@@ -36,7 +36,7 @@ struct LogCommand: ContextCommand {
         let shown = count == 0 ? chosen : chosen.suffix(count)
         let showsKeys = key == nil || events.contains { $0.key != events.first?.key }
         for event in shown {
-            context.print(json ? Rendering.json(event).json : Rendering.line(event, withKey: showsKeys))
+            show(event, withKey: showsKeys, context)
         }
         if follow { try await follow(after: events, withKeys: showsKeys, context) }
         guard !json else { return }
@@ -47,6 +47,11 @@ struct LogCommand: ContextCommand {
         if shown.count < chosen.count, context.outputWidth != nil {
             context.say("the newest \(shown.count) of \(chosen.count) events; -n 0 prints all of them")
         }
+    }
+
+    private func show(_ event: Event, withKey: Bool, _ context: CommandContext) {
+        if json { return context.print(Rendering.json(event)) }
+        context.print(Rendering.line(event, withKey: withKey))
     }
 
     private func isOfReason(_ event: Event) -> Bool { reason == nil || event.reason.code.rawValue == reason }
@@ -66,7 +71,7 @@ struct LogCommand: ContextCommand {
             }
             for event in events.difference(from: known).insertions {
                 guard case .insert(_, let event, _) = event, isOfReason(event) else { continue }
-                context.print(json ? Rendering.json(event).json : Rendering.line(event, withKey: showsKeys))
+                show(event, withKey: showsKeys, context)
             }
             known = events
         }

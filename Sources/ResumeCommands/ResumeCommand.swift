@@ -49,7 +49,7 @@ struct ResumeCommand: ContextCommand {
         get.load = load
         get.pace.connections = min(chosen.connections, DownloadRequest.mostConnections)
         let reporter = GetReporter(command: get, context: context)
-        reporter.expect(chosen.count, running: chosen.count)
+        reporter.expect(chosen.count)
         try await get.withDownloader(for: chosen.count, context, reporter) { [get] downloader, spare, rates in
             let table = try await downloader.store.jobTable()
             let run = JobRun(

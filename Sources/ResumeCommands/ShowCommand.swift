@@ -25,8 +25,8 @@ struct ShowCommand: ContextCommand {
 
     private func show(_ entry: Entry, _ events: ArraySlice<Event>, _ context: CommandContext) {
         guard json else {
-            let lines = Rendering.lines(entry) + events.map { Rendering.line($0, withKey: false) }
-            return lines.forEach(context.print)
+            Rendering.lines(entry, width: context.outputWidth).forEach(context.print)
+            return events.map { Rendering.line($0, withKey: false) }.forEach(context.print)
         }
         let known = entry.representation
         context.print(

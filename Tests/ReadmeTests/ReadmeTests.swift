@@ -28,8 +28,32 @@ struct ReadmeTests {
         let sections = lines.filter { $0.hasPrefix("## ") }.map { $0.dropFirst(3) }
         #expect(
             sections == [
-                "Why", "Try it", "Embed it", "resumectl", "How it works", "Read on", "Limitations",
+                "Download", "Embed it", "Why", "Try it", "How it works", "Read on", "Limitations",
             ])
+    }
+
+    @Test("D15: the README begins with who downloads: a clone, the installation, and two runs of get, in ten lines")
+    func beginning() throws {
+        let readme = try Self.text("README.md")
+        let blocks = readme.components(separatedBy: "```")
+        try #require(blocks.count > 2)
+        let lines = blocks[1].split(separator: "\n").dropFirst()
+        #expect(lines.count <= 10)
+        let beginnings = ["git clone ", "make dist ", "resumectl get ", "resumectl get ", "resumectl resume"]
+        for (line, beginning) in zip(lines, beginnings) { #expect(line.hasPrefix(beginning), "\(line)") }
+        let rest = try #require(readme.components(separatedBy: "## Try it").last)
+        #expect(try #require(rest.components(separatedBy: "\n## ").first).contains("\nmake test "))
+    }
+
+    @Test("Each ratio in the README is one of the measurements in docs")
+    func figures() throws {
+        let measured = try Self.text("docs/benchmarks.md") + Self.text("docs/small-files.md")
+        let form = /The command-line tools were(?s:.)*?\n\n/
+        let text = try #require(try Self.text("README.md").firstMatch(of: form)?.output)
+        let ratios = text.matches(of: /\b\d+\.\d+\b/).map(\.output)
+        #expect(ratios.count >= 10)
+        for ratio in ratios { #expect(measured.contains(ratio), "\(ratio)") }
+        for day in text.matches(of: /2\d{3}-\d\d-\d\d/).map(\.output) { #expect(measured.contains(day), "\(day)") }
     }
 
     @Test("The README's example resumes after a lost connection")

@@ -143,6 +143,14 @@ struct AdoptTests {
         server.setHandler { .file(Resource(Content(length: 5_000_000, seed: 6), etag: "\"v3\""), for: $0) }
         let other = await home.run(second)
         #expect(other.errors == "\(home["g.bin"]): done, 4.8 MiB, new version\n", "\(other.errors)")
+        // N2: also if another command, with a digest, has delivered it.
+        let short: [UInt8] = [1] + Self.file.bytes
+        server.setHandler { .file(Resource(Content(short), etag: "\"v4\""), for: $0) }
+        let own = try #require(HTTPDigest(.sha256, of: short)?.hexadecimal)
+        let name = home["own.bin"]
+        await home.run("get", server.url("/short.bin"), "-o", name, "--sha256", own).expect(.success)
+        server.setHandler { .file(Resource(Content(length: 5_000_000, seed: 6), etag: "\"v3\""), for: $0) }
+        await home.run("get", server.url("/g.bin"), "-o", name).expect(.success, hides: "curl or wget")
         try home.write([UInt8](repeating: 1, count: 6_000_000), to: "long.bin")
         let long = await home.run("get", server.url("/long.bin"), "-o", home["long.bin"])
         #expect(long.errors == "\(home["long.bin"]): done, 4.8 MiB, replaced the file that was there\n", "\(long)")

@@ -13,12 +13,15 @@ final class Home: Sendable {
     private let live = Mutex("")
     private let servers = Servers()
 
-    init() {
+    /// Makes the folder.
+    ///
+    /// - Parameter path: Its path; nil for a new one.
+    init(at path: String? = nil) {
         // As the program does.
         signal(SIGPIPE, SIG_IGN)
-        path = FileManager.default.temporaryDirectory.path + "/resumectl-test-\(UUID().uuidString)"
+        self.path = path ?? FileManager.default.temporaryDirectory.path + "/resumectl-test-\(UUID().uuidString)"
         do {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         } catch {
             fatalError("The test's folder cannot be created: \(error)")
         }

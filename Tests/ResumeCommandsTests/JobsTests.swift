@@ -243,11 +243,12 @@ struct JobsTests {
         #expect(await home.run("jobs", outputWidth: 80).output == "no unfinished downloads\n")
         let url = try await home.leavePartial("one.bin")
         try await home.leavePartial("two.bin")
-        let table = await home.run("jobs", outputWidth: 120).lines
-        #expect(table.count == 6 && table[0].hasPrefix("FILE ") && table[0].contains("  STATE  "), "\(table)")
+        // Without the rows about failures.
+        let table = await home.run("jobs", outputWidth: 120).lines.filter { !$0.hasPrefix("  ") }
+        #expect(table.count == 4 && table[0].hasPrefix("FILE ") && table[0].contains("  STATE  "), "\(table)")
         let row = table[1]
         #expect(row.hasPrefix("one.bin ") && row.contains("  stopped    195.3 KiB of 293.0 KiB  "), "\(table)")
-        #expect(table[5].hasPrefix("'resumectl resume' continues what is not done"))
+        #expect(table[3].hasPrefix("'resumectl resume' continues what is not done"))
         await home.run("cancel", ".bin")
             .expect(.notFound, says: "several jobs match", "  \(home["one.bin"])\n  \(home["two.bin"])\n")
         let cancel = await home.run("cancel", "one")

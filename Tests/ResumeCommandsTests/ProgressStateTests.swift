@@ -79,17 +79,17 @@ struct ProgressStateTests {
         20: ["a.iso           40%", "model-0…042.bin  8%", "映画.mkv    waiting", "1/12, 1 failed"],
         50: [
             "a.iso                 40%  10.0 MiB/s     6s left", "model-000…00042.bin    8%  10.0 MiB/s  1m33s left",
-            "映画.mkv             waiting for another downloa…", "1 of 12 files, 1 failed  at least 49s left",
+            "映画.mkv             waiting for another…", "1 of 12 files, 1 failed  at least 1m33s left",
         ],
         36: [
             "a.iso               40%     6s left", "model-00…0042.bin    8%  1m33s left",
-            "映画.mkv           waiting for ano…", "1/12, 1 failed  at least 49s left",
+            "映画.mkv           waiting for…", "1/12, 1 failed  at least 1m33s left",
         ],
         80: [
             "a.iso                        40%  40.0 MiB of 100.0 MiB  10.0 MiB/s     6s left",
             "model-00001-of-00042.bin      8%    90.0 MiB of 1.0 GiB  10.0 MiB/s  1m33s left",
             "映画.mkv                    waiting for another download of it",
-            "1 of 12 files, 1 failed  130.0 MiB  20.0 MiB/s  at least 49s left",
+            "1 of 12 files, 1 failed  130.0 MiB  20.0 MiB/s  at least 1m33s left",
         ],
         200: [
             "a.iso                                     [###############-----------------------]   40%  "
@@ -97,7 +97,7 @@ struct ProgressStateTests {
             "model-00001-of-00042.bin                  [###-----------------------------------]    8%  "
                 + "  90.0 MiB of 1.0 GiB  10.0 MiB/s  1m33s left",
             "映画.mkv                                  waiting for another download of it",
-            "1 of 12 files, 1 failed  130.0 MiB of at least 1.1 GiB  20.0 MiB/s  at least 49s left  7 waiting for a slot",
+            "1 of 12 files, 1 failed  130.0 MiB of at least 1.1 GiB  20.0 MiB/s  at least 1m33s left  7 waiting for a slot",
         ],
     ]
 
@@ -190,6 +190,38 @@ struct ProgressStateTests {
         state.take(.started(totalBytes: 1000), of: 1)
         state.take(.progress(receivedBytes: 500, totalBytes: 1000), of: 1)
         #expect(total() == "0 of 2 files  25%  500 B of 2.0 KiB")
+    }
+
+    @Test("D9: the total does not end before its longest file")
+    func longest() {
+        var state = ProgressState(count: 2, now: Self.start)
+        for number in 1...2 as ClosedRange<Int64> {
+            state.begin(number, named: "file\(number)")
+            state.take(.started(totalBytes: 150 << 20), of: number)
+        }
+        state.tick(Self.start)
+        state.take(.progress(receivedBytes: 4 << 20, totalBytes: 150 << 20), of: 1)
+        state.take(.progress(receivedBytes: 40 << 20, totalBytes: 150 << 20), of: 2)
+        state.tick(Self.start + .seconds(4))
+        let lines = state.lines(in: Terminal.Size(width: 80, height: 24))
+        #expect(lines.map { $0.suffix(11) } == [" 2m26s left", "   11s left", " 2m26s left"], "\(lines)")
+    }
+
+    @Test("Retries are counted, and the first of each reason is told from the others")
+    func retries() {
+        var state = ProgressState(count: 1, now: Self.start)
+        state.begin(1, named: "file")
+        func retry(_ code: Reason.Code) -> ProgressState.Retries {
+            state.take(.retrying(reason: Reason(code: code, text: "text"), after: .zero), of: 1)
+        }
+        let place = Reason.Code.noFurtherConnection
+        let codes: [Reason.Code] = ["stalled", "stalled", place, place, "stalled", "busy"]
+        let retries = codes.map(retry)
+        #expect(retries.map(\.isSameReason) == [false, true, false, true, false, false])
+        // A place that is not given is no retry.
+        #expect(retries.map(\.count) == [1, 2, 2, 2, 3, 4])
+        #expect(retries[0].text == ", after 1 retry" && retries[5].text == ", after 4 retries")
+        #expect(state.take(.started(totalBytes: 1), of: 1).count == 4)
     }
 
     @Test("The number of failures is shown in narrow terminals, too")

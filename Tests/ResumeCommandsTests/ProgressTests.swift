@@ -83,6 +83,43 @@ struct ProgressTests {
         for number in 1...4 { #expect(outcome.message.contains("/\(number).bin: done, 293.0 KiB ")) }
     }
 
+    @Test("D9: a connection that is lost four times takes two lines, and all with --verbose")
+    func reconnections() async throws {
+        let server = try await home.serve { request in
+            let first = request.byteRange?.first ?? 0
+            return .file(Sample.resource, for: request, cutAfter: request.number < 5 ? first + 50_000 : nil)
+        }
+        let outcome = await home.run("get", server.url(), "-o", home["a.bin"]).expect(.success)
+        let lines = outcome.errors.split(separator: "\n")
+        #expect(lines.count == 2 && lines.first?.contains("; retrying ") == true, "\(outcome.errors)")
+        #expect(lines.last?.hasSuffix(": done, 293.0 KiB, after 4 retries") == true, "\(outcome.errors)")
+        server.setHandler { request in
+            let first = request.byteRange?.first ?? 0
+            return .file(Sample.changedResource, for: request, cutAfter: request.number < 10 ? first + 50_000 : nil)
+        }
+        let verbose = await home.run("get", server.url("/b"), "-o", home["b.bin"], "--verbose").expect(.success)
+        let rows = verbose.errors.split(separator: "\n")
+        let retries = rows.count { $0.contains("; retrying ") }
+        let resumptions = rows.count { $0.contains(": resumed at ") }
+        #expect(retries > 2 && retries == resumptions, "\(verbose.errors)")
+    }
+
+    @Test("D9: the summary counts all lines of a list, also those that are skipped, that clash, or have no URL")
+    func oneNumber() async throws {
+        let server = try await home.serve { request in
+            request.path == "/4.bin" ? .status("404 Not Found") : .file(Sample.resource, for: request)
+        }
+        try home.write([1], to: "1.bin")
+        let paths = ["1.bin", "2.bin", "3.bin", "4.bin", "other/2.bin"]
+        var lines: [String] = paths.map { server.url("/\($0)") }
+        lines.append("ftp://h/x")
+        try home.write(lines.joined(separator: "\n").utf8, to: "list")
+        let get = ["get", "-i", home["list"], "-P", home.path, "--skip-existing"]
+        let outcome = await home.run(get, width: 120).expect(.refused)
+        #expect(outcome.errors.contains("3 of 6 files, 585.9 KiB received in"), "\(outcome.errors)")
+        #expect(outcome.errors.hasSuffix("resumectl: 3 of 6 downloads did not complete\n"), "\(outcome.errors)")
+    }
+
     @Test("Messages that come at different times are all printed, in a low terminal too")
     func messages() async throws {
         let server = try await home.serve { request in
@@ -147,7 +184,7 @@ struct ProgressTests {
         let server = try await home.serve { request in
             .file(resources[request.number == 1 ? 0 : 1], for: request, cutAfter: request.number == 1 ? 200_000 : nil)
         }
-        let outcome = await home.run("get", server.url(), "-o", home["out.bin"]).expect(.success, says: "resumed at")
+        let outcome = await home.run("get", server.url(), "-o", home["out.bin"]).expect(.success, says: "after 1 retry")
         #expect(!outcome.errors.contains("not verified"), "\(outcome.errors)")
     }
 

@@ -1,5 +1,6 @@
 import OriginServer
 @testable import ResumeCommands
+import ResumeHTTP
 import Testing
 
 /// `verify`, and stores that are damaged or not ours.
@@ -7,9 +8,9 @@ import Testing
 struct VerifyTests {
     private let home = Home()
 
-    @Test("A file that was delivered is not an entry, and the error says how to check it")
+    @Test("A file without a recorded digest is not an entry, and the error says what to type")
     func deliveredFile() async throws {
-        let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        let digest = Self.abc
         let server = try await home.serve {
             .file(Resource(Content("abc"), etag: "\"v1\""), for: $0)
         }
@@ -20,12 +21,67 @@ struct VerifyTests {
         for name in ["one.bin", "two.bin", "three.bin"] {
             for options in name == "one.bin" ? [["--remote"]] : [[], ["--remote"]] {
                 let outcome = await home.run(["verify", home[name]] + options)
-                    .expect(.notFound, says: "\(home[name]) is a complete file, not an entry of the store. To ")
-                let advice = "compare 'sha256sum \(home[name])' with the digest at its source.\n"
-                #expect(outcome.errors.contains(advice), "\(outcome.errors)")
+                    .expect(.notFound, says: "\(home[name]) is a file, and no digest of it is recorded. ")
+                #expect(outcome.errors.contains("'resumectl verify \(home[name]) --sha256 HEX'"), "\(outcome.errors)")
             }
         }
         await home.run("verify", home["four.bin"]).expect(.notFound, says: "there is no entry")
+    }
+
+    /// The digest of "abc".
+    private static let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+    @Test("Part 6: a file is compared with the digest that is given, without a store")
+    func givenDigest() async throws {
+        try home.write("abc".utf8, to: "a.bin")
+        let verify = ["verify", home["a.bin"], "--sha256"]
+        await home.run(verify + [Self.abc]).expect(.success, prints: "\(home["a.bin"]): SHA-256 verified\n")
+        let wrong = String(repeating: "0", count: 64)
+        await home.run(verify + [wrong]).expect(.damaged, says: "1 file does not have", prints: "expected 000")
+        let sha512 = try #require(HTTPDigest(.sha512, of: Array("abc".utf8)))
+        let right = try await home.run("verify", home["a.bin"], "--sha512", sha512.hexadecimal, "--json").object
+        #expect(right["right"]?.bool == true && right["path"]?.string == home["a.bin"])
+        await home.run("verify", home["b.bin"], "--sha256", Self.abc).expect(.notFound, prints: "is not there")
+        await home.run("verify", home["a.bin"]).expect(.notFound, says: "--sha256 HEX")
+        await home.run("verify", home.path).expect(.notFound, says: "is a folder", "--checksums LIST")
+        for options in [["x"], [Self.abc, "--repair"], [Self.abc, "--checksums", "x"]] {
+            await home.run(verify + options).expect(.usage)
+        }
+        await home.run("verify", "--sha256", Self.abc).expect(.usage)
+        #expect(!home.has("store"))
+    }
+
+    @Test("Part 6: of a folder, the files in the list are compared; a file without a line does not end the others")
+    func folder() async throws {
+        try home.makeFolder("f/below")
+        try home.write("abc".utf8, to: "f/a.bin")
+        try home.write("abc".utf8, to: "f/below/b.bin")
+        try home.write("\(Self.abc)  a.bin\n\(Self.abc)  below/b.bin\n".utf8, to: "f/SUMS")
+        let verify = ["verify", home["f"], "--checksums", home["f/SUMS"]]
+        let right = await home.run(verify).expect(.success, says: "contains no", "f/SUMS")
+        let verified: [String] = ["a.bin", "below/b.bin"].map { name in "\(home["f"])/\(name): SHA-256 verified" }
+        #expect(right.lines == verified)
+        try home.write("abd".utf8, to: "f/below/b.bin")
+        try home.write([1], to: "other")
+        var several = verify
+        several.insert(contentsOf: [home["other"], home["none/a.bin"]], at: 1)
+        let outcome = await home.run(several)
+            .expect(.damaged, says: "1 file does not have", prints: "a.bin: SHA-256 verified", "a.bin: is not there")
+        #expect(outcome.lines.count == 3, "\(outcome)")
+        await home.run("verify", home["other"], "--checksums", home["f/SUMS"]).expect(.refused, says: "not compared")
+        try home.makeFolder("empty")
+        await home.run("verify", home["empty"], "--checksums", home["f/SUMS"]).expect(.notFound, says: "no files")
+    }
+
+    @Test("Part 6: a large file has a line of progress in a terminal, and none with --json")
+    func largeFile() async throws {
+        let bytes = [UInt8](repeating: 7, count: 70 << 20)
+        try home.write(bytes, to: "large.bin")
+        let digest = try #require(HTTPDigest(.sha256, of: bytes)).hexadecimal
+        let verify = ["verify", home["large.bin"], "--sha256", digest]
+        let outcome = await home.run(verify, width: 80).expect(.success, prints: "SHA-256 verified")
+        #expect(outcome.errors.contains(#/large\.bin +\d+% /#), "\(outcome.errors)")
+        #expect(await home.run(verify + ["--json"], width: 80).expect(.success).errors.isEmpty)
     }
 
     /// The one blob of the store, relative to it.

@@ -54,7 +54,7 @@ final class Enlister: Sendable {
     ///
     /// - Throws: `StoreError`
     func add(_ part: DownloadList.Part) async throws {
-        run.reporter.expect(part.items.count + part.rejected.count, running: 0)
+        run.reporter.expect(part.items.count + part.rejected.count)
         part.rejected.forEach(run.reject)
         guard !part.items.isEmpty else { return }
         let jobs = try await jobs(for: part.items)
@@ -75,7 +75,7 @@ final class Enlister: Sendable {
             case .due(let due, let destination): (id, path, isDone) = (due, destination, false)
             case .done(let job): (id, path, isDone) = (job.id, job.destination, true)
             case .repeated:
-                run.reporter.expect(-1, running: 0)
+                run.reporter.expect(-1)
                 continue
             case .clash(let position):
                 let error = list.clash(item, with: position)
@@ -95,7 +95,6 @@ final class Enlister: Sendable {
         }
         if !skipped.isEmpty { try await run.table.set(skipped, to: .done) }
         if !reopened.isEmpty { try await run.table.set(reopened, to: .waiting) }
-        run.reporter.expect(0, running: due.count)
         run.feed.add(due)
         await run.feed.waitForSpace()
     }

@@ -91,8 +91,9 @@ extension GetCommand {
     /// - Parameters:
     ///   - request: The request of the job.
     ///   - job: The job, which is claimed.
+    ///   - record: What is recorded of the destination, if any file may be replaced there.
     /// - Returns: The file; none is found if there is nothing, or if the server names the file.
-    func replaced(by request: DownloadRequest, of job: Job) -> ReplacedFile {
+    func replaced(by request: DownloadRequest, of job: Job, _ record: DeliveryRecord?) -> ReplacedFile {
         ReplacedFile { [files] in
             guard !request.usesServerFilename else { return nil }
             if request.restarts, job.isInPlace || request.replacing == .own { return nil }
@@ -100,8 +101,13 @@ extension GetCommand {
                 let isDamaged = request.digest != nil && request.digest == job.file?.digest
                 return isDamaged ? .damaged : .version
             }
-            switch (try? Destination(job.destination))?.found {
-            case .file(let now): return .other(bytes: now.size, isForeign: job.file == nil && files.from == nil)
+            let place = try? Destination(job.destination)
+            switch place?.found {
+            case .file(let now):
+                // A file that the user permitted to be replaced has no time of delivery.
+                let own = place.flatMap { record?.own(now, at: $0, for: job.url) }?.deliveredAt ?? -1
+                let isOwn = own >= 0 || job.file != nil || request.replacing == .own || files.from != nil
+                return .other(bytes: now.size, isForeign: !isOwn)
             // Nothing else but a link can be replaced.
             case .other: return .link
             default: return nil

@@ -97,6 +97,7 @@ extension GetCommand {
                 return try await stream.value
             }
             reporter.report(.finished(result), of: request, 0)
+            reporter.completed(0)
         } catch {
             let end = (error as? CommandFailure)?.status
             if end == .io || end == .outputClosed {

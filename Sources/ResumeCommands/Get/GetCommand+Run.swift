@@ -69,7 +69,7 @@ extension GetCommand {
 
     /// Reports that none of the first downloads can start.
     func reject(_ part: DownloadList.Part, _ reporter: GetReporter) throws {
-        reporter.expect(part.rejected.count, running: 0)
+        reporter.expect(part.rejected.count)
         for failure in part.rejected { reporter.rejected(failure) }
         reporter.finish(failed: part.rejected.count)
         try Self.throwWorst(of: part.rejected.map(\.status))

@@ -21,7 +21,8 @@ extension GetCommand {
             files.output?.hasSuffix("/") == true, "--output requires a file; use --directory (-P) to choose a folder")
         try refuse(files.output?.isEmpty == true, "--output must not be empty")
         try refuse(files.directory?.isEmpty == true, "--directory must not be empty")
-        let digests = [checks.sha256, checks.sha512, checks.checksums, checks.checksum?.hexadecimal].count { $0 != nil }
+        let (sha256, sha512) = (checks.digests.sha256, checks.digests.sha512)
+        let digests = [sha256, sha512, checks.checksums, checks.checksum?.hexadecimal].count { $0 != nil }
         try exclude(digests > 1, "--sha256, --sha512, --checksum and --checksums")
         try exclude(
             files.skipExisting && (checks.restart || digests > 0), "--skip-existing", with: "--restart or a checksum")
@@ -45,8 +46,8 @@ extension GetCommand {
             "--key names a download in the store; the file with the key of --cert is --private-key")
         let isSingle = urls.count == 1 && files.inputFile == nil
         let ofOne: KeyValuePairs = [
-            "--output": files.output, "--from": files.from, "--key": requests.key, "--sha256": checks.sha256,
-            "--sha512": checks.sha512, "--head-url": checks.headUrl, "--checksum": checks.checksum?.hexadecimal,
+            "--output": files.output, "--from": files.from, "--key": requests.key, "--sha256": sha256,
+            "--sha512": sha512, "--head-url": checks.headUrl, "--checksum": checks.checksum?.hexadecimal,
         ]
         if !isSingle, let option = ofOne.first(where: { $0.value != nil })?.key {
             let words = urls.prefix(3).map { url in Redaction.name(url).map { "'\($0)'" } ?? "…" }
@@ -68,11 +69,6 @@ extension GetCommand {
                 ConnectionTrust.isMarked(key),
                 "--key must not contain '#connection:', which resumectl adds to keys itself")
         }
-        if let sha256 = checks.sha256, digest == nil {
-            let hint = sha256.utf8.count == 32 ? "; this may be an MD5, which is not supported (use md5sum)" : ""
-            throw ValidationError("--sha256 requires 64 hexadecimal digits\(hint)")
-        }
-        try refuse(checks.sha512 != nil && digest == nil, "--sha512 requires 128 hexadecimal digits")
         try require(
             requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
             "--accept-encoding requires content codings such as gzip")

@@ -23,17 +23,8 @@ struct GetCommand: ContextCommand {
     /// Whether only errors are printed.
     var isQuiet: Bool { messages.quiet || familiar.isSilent }
 
-    /// The expected digest of a single file; nil if there is none or it is malformed.
-    var digest: HTTPDigest? {
-        // Web pages often print the name of the algorithm before the digits.
-        func digest(_ text: String?, of algorithm: HTTPDigest.Algorithm, after name: Regex<Substring>) -> HTTPDigest? {
-            text.flatMap {
-                HTTPDigest(algorithm, hexadecimal: String($0.filter { $0 != " " }.trimmingPrefix(name)))
-            }
-        }
-        return checks.checksum ?? digest(checks.sha256, of: .sha256, after: /(?i)sha256[:=-]/)
-            ?? digest(checks.sha512, of: .sha512, after: /(?i)sha512[:=-]/)
-    }
+    /// The expected digest of a single file; nil if there is none.
+    var digest: HTTPDigest? { checks.checksum ?? checks.digests.digest }
 
     /// Makes a request with the options of the command, for any URL; reading the options takes long.
     func terms(_ url: DownloadURL) -> DownloadRequest {

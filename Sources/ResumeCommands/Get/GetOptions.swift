@@ -54,8 +54,7 @@ extension GetCommand {
 
     /// What `get` requires of a file.
     struct Checks: ParsableArguments {
-        @Option("sha256") var sha256: String?
-        @Option("sha512") var sha512: String?
+        @OptionGroup var digests: DigestOptions
 
         @Option(
             "checksum",

@@ -11,7 +11,12 @@ extension GetReporter {
     }
 
     /// Returns the line about an event; nil if there is none.
-    func line(for event: DownloadEvent, of request: DownloadRequest, replacing replaced: Replaced?) -> String? {
+    ///
+    /// Retries for the same reason are counted in the last line, so that a bad connection does not fill a log.
+    func line(
+        for event: DownloadEvent, of request: DownloadRequest, replacing replaced: Replaced?,
+        after retries: ProgressState.Retries
+    ) -> String? {
         let name = name(of: request)
         switch event {
         case .waiting:
@@ -19,6 +24,7 @@ extension GetReporter {
         case .started(let total):
             return isVerbose ? "\(name): started, \(total.map(ByteCount.text) ?? "length unknown")" : nil
         case .resumed(let offset, let total):
+            guard isVerbose || retries.count == 0 else { return nil }
             let length = total == nil ? ", length unknown" : ""
             return "\(name): resumed at \(ByteCount.text(offset, of: total))\(length)"
         case .damaged(let reason), .resumeDataOutdated(let reason):
@@ -26,6 +32,7 @@ extension GetReporter {
         case .restarted(let reason, _):
             return "\(name): restarted: \(reason.text)"
         case .retrying(let reason, let delay):
+            guard isVerbose || !retries.isSameReason || delay >= .seconds(60) else { return nil }
             let tenths = Int64(delay / .milliseconds(100))
             // The reason says what it waits for.
             if reason.code == .noFurtherConnection { return "\(name): \(reason.clause)" }
@@ -41,7 +48,7 @@ extension GetReporter {
             let name = request.usesServerFilename ? result.path : name
             let digest =
                 request.digest == nil ? nil : result.digest.map { ", \($0.algorithm.rawValue.uppercased()) verified" }
-            let facts = reused + (digest ?? "") + (replaced?.text ?? "")
+            let facts = reused + (digest ?? "") + (replaced?.text ?? "") + retries.text
             return "\(name): done, \(ByteCount.text(result.totalBytes))\(facts)\(unverified)\(unproved)"
         }
     }

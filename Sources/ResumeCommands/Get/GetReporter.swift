@@ -2,7 +2,6 @@ import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
 import ResumeStore
-import Synchronization
 
 /// Reports running downloads: as JSON on standard output, or as messages and progress on standard error.
 final class GetReporter: Sendable {
@@ -14,12 +13,9 @@ final class GetReporter: Sendable {
     /// Whether downloads are named by their URLs: the server's names are known only at the end, and standard output has
     /// none.
     let showsURLs: Bool
-    /// The number of requested downloads, as far as it is known.
-    private let total = Mutex(0)
-    /// How many of them were completed or skipped.
-    private let done = Atomic(0)
-    /// The progress; nil if none is shown.
-    private let display: ProgressDisplay?
+    /// The downloads, and their progress if that is shown.
+    private let display: ProgressDisplay
+    private let showsProgress: Bool
     private let context: CommandContext
 
     /// Makes a reporter.
@@ -37,35 +33,34 @@ final class GetReporter: Sendable {
         showsURLs = command.files.remoteHeaderName || command.writesToOutput
         var state = ProgressState(stallTimeout: GetCommand.Pace.limit(command.load.stallTimeout))
         state.reportsEvents = json
-        let isShown = json || !messages.noProgress && !isQuiet
+        showsProgress = json || !messages.noProgress && !isQuiet
         let isPlain = json || messages.progress == .lines || context.terminalSize() == nil
-        display =
-            isShown
-            ? ProgressDisplay(
-                state, linesEvery: isPlain ? .seconds(30) : nil, size: context.terminalSize,
-                write: json ? context.output : context.errors)
-            : nil
+        display = ProgressDisplay(
+            state, linesEvery: isPlain ? .seconds(30) : nil, size: context.terminalSize,
+            write: json ? context.output : context.errors)
         self.context = context
     }
 
-    /// Adds to the number of requested downloads, and to that of those that run.
-    func expect(_ requested: Int, running: Int) {
-        total.withLock { $0 += requested }
-        if running != 0 { display?.update { $0.count += running } }
+    /// Adds to the number of requested downloads.
+    func expect(_ requested: Int) {
+        display.update { $0.count += requested }
     }
 
     /// Whether lines about events are printed, which say what a file replaces.
     var showsEvents: Bool { !isQuiet && !json }
 
     /// Whether more than one download was requested.
-    var hasSeveral: Bool { total.withLock { $0 > 1 } }
+    var hasSeveral: Bool { display.update { $0.count > 1 } }
 
     /// Starts to show the progress, until ``finish(failed:isInterrupted:)``.
-    func start() { display?.start() }
+    func start() {
+        guard showsProgress else { return }
+        display.start()
+    }
 
     /// Records that a download starts.
     func begin(_ request: DownloadRequest, _ number: Int64) {
-        display?.update { state in
+        display.update { state in
             let path = showsURLs ? nil : request.destination.split(separator: "/").last
             let name = path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url)
             state.begin(number, named: json ? request.url.redacted : name)
@@ -83,8 +78,7 @@ final class GetReporter: Sendable {
         _ request: DownloadRequest, as skip: DownloadResult.Kept = .exists, at place: String? = nil,
         _ number: Int64? = nil
     ) {
-        if let number { display?.update { $0.end(number, isFailure: false) } }
-        completed()
+        completed(number)
         let path = place ?? (try? Destination(request.destination))?.path ?? request.destination
         if json {
             return context.print([
@@ -94,16 +88,21 @@ final class GetReporter: Sendable {
         let shown = (request.usesServerFilename ? place : nil) ?? request.destination
         say("\(shown): \(skip.reason.text)")
         // The file is there, which is what a script asks for.
-        if printsPaths { context.print(path) }
+        if printsPaths { context.printPath(path) }
     }
 
     /// Counts a download that needs nothing more.
-    func completed() { done.add(1, ordering: .relaxed) }
+    ///
+    /// - Parameter number: The number of the download; nil if it was not started.
+    func completed(_ number: Int64?) {
+        display.update { $0.end(number, isFailure: false) }
+    }
 
     /// Reports a download that is not started, such as a line of the input file that is no URL.
     func rejected(_ failure: CommandFailure) {
         if json { context.print(Self.json(failure, failure)) }
         say("resumectl: \(failure.message)", isError: true)
+        display.update { $0.end(nil, isFailure: true) }
     }
 
     func report(
@@ -113,20 +112,20 @@ final class GetReporter: Sendable {
         let result: DownloadResult? = if case .finished(let result) = event { result } else { nil }
         // A file that is kept is reported as skipped.
         if result?.isExisting == true { return }
-        display?.update { $0.take(event, of: number) }
+        let retries = display.update { $0.take(event, of: number) }
         if json { return context.print(Self.json(event, of: request)) }
         if !isQuiet {
             let replaced = file?.found(at: event)
             if let line = mention(replaced, at: event, of: request) { say(line) }
-            if let line = line(for: event, of: request, replacing: replaced) { say(line) }
+            if let line = line(for: event, of: request, replacing: replaced, after: retries) { say(line) }
             if let line = result.flatMap({ Self.doubtfulType(of: $0, for: request) }) { say(line) }
         }
-        if printsPaths, let result { context.print(result.path) }
+        if printsPaths, let result { context.printPath(result.path) }
     }
 
     /// Reports a download that failed for now, and is tried once more after the others.
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
-        display?.update { $0.postpone(number) }
+        display.update { $0.postpone(number) }
         if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
         say("\(name(of: request)): \(reason.clause). It is tried once more after the other downloads.")
     }
@@ -141,7 +140,7 @@ final class GetReporter: Sendable {
     func report(_ failure: CommandFailure, _ error: any Error, of request: DownloadRequest, _ number: Int64? = nil) {
         if json { context.print(Self.json(failure, error, of: request)) }
         say("resumectl: \(Redaction.url(request.url)): \(failure.message)", isError: true)
-        if let number { display?.update { $0.end(number, isFailure: true) } }
+        display.update { $0.end(number, isFailure: true) }
     }
 
     /// Ends the progress and repeats how many downloads failed, since their messages may have scrolled away.
@@ -150,9 +149,9 @@ final class GetReporter: Sendable {
     ///   - failed: How many failed.
     ///   - isInterrupted: Whether some may not have begun: all that are not completed count.
     func finish(failed: Int, isInterrupted: Bool = false) {
-        display?.finish()
-        let total = total.withLock { $0 }
-        let failed = isInterrupted ? total - done.load(ordering: .relaxed) : failed
+        display.finish()
+        let (total, done) = display.update { ($0.count, $0.done) }
+        let failed = isInterrupted ? total - done : failed
         guard failed > 0, total > 1 else { return }
         context.say("resumectl: \(failed) of \(total) downloads did not complete")
     }
@@ -193,7 +192,11 @@ final class GetReporter: Sendable {
     private func say(_ line: String, isError: Bool = false) {
         guard isError || !isQuiet else { return }
         // A file's name or a server's words must not control the terminal.
-        if let display, !json { display.say(Printable.escaped(line)) } else { context.say(line) }
+        if json {
+            context.say(line)
+        } else {
+            display.say(Printable.escaped(line))
+        }
     }
 
     /// Returns the event of a failed download.

@@ -10,7 +10,7 @@ extension JobRun {
     /// permanently before a byte of it was received, and is not named.
     func leaveOut(_ why: String) {
         reporter.note(why)
-        reporter.expect(-1, running: -1)
+        reporter.expect(-1)
     }
 
     /// Reports a job that is not fetched again unless it is named, since it has the wrong digest.
@@ -82,7 +82,7 @@ extension JobRun {
         }
         do {
             if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
-            reporter.completed()
+            reporter.completed(id)
             return nil
         } catch {
             let failure = CommandFailure(error)

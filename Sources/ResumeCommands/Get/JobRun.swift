@@ -145,7 +145,10 @@ final class JobRun: Sendable {
     private func download(_ request: DownloadRequest, of job: Job) async -> ExitStatus? {
         let id = job.id
         reporter.begin(request, id)
-        let replaced = reporter.showsEvents ? command.replaced(by: request, of: job) : nil
+        let records = DeliveryRecords(of: downloader.store)
+        let isNamed = reporter.showsEvents && request.replacing == .any
+        let delivered = isNamed ? try? await records.record(at: job.destination) : nil
+        let replaced = reporter.showsEvents ? command.replaced(by: request, of: job, delivered) : nil
         do {
             if let path = request.adopts, !request.restarts, case .range? = try? await downloader.plan(for: request) {
                 reporter.note(

@@ -22,8 +22,9 @@ struct HistoryCommand: ContextCommand {
             try await DeliveryRecords(of: store).forEach(since: start) { record in
                 guard let file = record.file, match.map({ $0.matches(record.path) || $0.matches(record.url) }) ?? true
                 else { return }
-                context.print(json ? Rendering.json(record, file).json : Rendering.line(record, file))
                 count += 1
+                if json { return context.print(Rendering.json(record, file)) }
+                context.print(Rendering.line(record, file))
             }
         }
         if count == 0, !json { context.say("no file was delivered") }

@@ -21,7 +21,7 @@ struct JobsCommand: ContextCommand {
                 count += 1
                 if json { return context.print(job.json(on: table)) }
                 guard let width = context.outputWidth else { return context.print(Self.line(job, table)) }
-                if count == 1 { context.print(Job.row("FILE", "STATE", "RECEIVED", "URL", width)) }
+                if count == 1 { context.print(Job.row("FILE", "STATE", ("RECEIVED", "%"), "URL", width)) }
                 for line in job.rows(on: table, width) { context.print(line) }
             }
         }
@@ -52,6 +52,9 @@ extension Job {
 
 /// A job in a terminal.
 extension Job {
+    /// The columns of "1023.9 KiB of 1023.9 KiB".
+    private static let longestBytes = 24
+
     /// Returns a row with its file, and rows with its remarks.
     fileprivate func rows(on table: JobTable, _ width: Int) -> [String] {
         let name = destination.pieces(at: "/").last ?? destination
@@ -62,19 +65,22 @@ extension Job {
             case .waiting, .paused: "stopped"
             case let other: other.rawValue
             }
-        let row = Self.row(Printable.escaped(name), shown, received, Redaction.key(url), width)
+        let percent = totalBytes.map { Rendering.percent(receivedBytes, of: $0) } ?? "?"
+        let row = Self.row(Printable.escaped(name), shown, (received, percent), Redaction.key(url), width)
         return [row] + remarks.map { "  \($0)" }
     }
 
+    /// Returns the columns for which there is room, which depends on the width only.
     fileprivate static func row(
-        _ name: String, _ state: String, _ received: String, _ url: String, _ width: Int
+        _ name: String, _ state: String, _ received: (long: String, short: String), _ url: String, _ width: Int
     ) -> String {
-        let room = max(min(width / 3, 30), 8)
-        let start = Terminal.fitted(name, to: room)
-        let facts = "\(start)  \(Terminal.padded(state, to: 9))  \(Terminal.padded(received, to: 21))"
-        let left = width - Terminal.columns(facts) - 2
-        return left < EntryTable.leastURL
-            ? Terminal.cut(facts, to: width) : "\(facts)  \(Terminal.shortened(url, to: left))"
+        let name = Terminal.fitted(name, to: max(min(width / 3, 30), 8))
+        let start = "\(name)  \(Terminal.padded(state, to: 9))"
+        let room = width - Terminal.columns(start) - 2
+        guard room >= longestBytes else { return room < 4 ? start : "\(start)  \(received.short)" }
+        let long = "\(start)  \(Terminal.padded(received.long, to: longestBytes))"
+        let left = room - longestBytes - 2
+        return left < EntryTable.leastURL ? long : "\(long)  \(Terminal.shortened(url, to: left))"
     }
 }
 

@@ -124,7 +124,8 @@ struct EntryTable {
         }
 
         func line(_ row: Row) -> String {
-            let url = Terminal.shortened(row.key, to: max(roomForURL - row.note.count, EntryTable.leastURL))
+            let least = min(EntryTable.leastURL, roomForURL)
+            let url = Terminal.shortened(row.key, to: max(roomForURL - row.note.count, least))
             return columns.map { row.text($0.column, $0.width) + "  " }.joined() + url + row.note
         }
     }

@@ -49,8 +49,9 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Changes the state that is drawn next.
-    func update(_ change: (inout ProgressState) -> Void) { shared.withLock { change(&$0.state) } }
+    /// Changes or reads the state that is drawn next.
+    @discardableResult
+    func update<Result>(_ change: (inout ProgressState) -> Result) -> Result { shared.withLock { change(&$0.state) } }
 
     /// Prints a line: above the progress with the next drawing, or at once if nothing is drawn.
     func say(_ line: String) {
@@ -62,13 +63,14 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Prints the remaining messages, removes the progress, and prints the summary.
+    /// Prints the remaining messages, removes the progress, and prints the summary, if the display was started.
     func finish() {
-        shared.withLock { shared in
-            shared.ticker?.cancel()
-            shared.ticker = nil
+        let ticker = shared.withLock { shared in
+            defer { shared.ticker = nil }
+            return shared.ticker
         }
-        if interval == nil { draw(isLast: true) }
+        ticker?.cancel()
+        if ticker != nil, interval == nil { draw(isLast: true) }
     }
 
     /// Prints the progress if nothing has been printed for a while, so that a log shows what is waited for.

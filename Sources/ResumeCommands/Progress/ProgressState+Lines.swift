@@ -47,7 +47,7 @@ extension ProgressState {
             let seconds = (time - now).components.seconds
             return reason.waiting(file.name, seconds > 0 ? seconds : nil).json
         case .waiting: return Reason.sameResource.waiting(file.name, nil).json
-        case .connecting, .receiving, .saving: return nil
+        case .connecting, .receiving, .saving, .completing: return nil
         }
     }
 
@@ -71,12 +71,13 @@ extension ProgressState {
         let all = received.addingSaturating(missing)
         let bytes = missing > 0 || areKnown ? " of \(least)\(ByteCount.text(all))" : ""
         let percent = areKnown && all > 0 ? "  \(Rendering.percent(received, of: all))" : ""
-        let rate = meter.rate
-        let speed = rate.map { "  " + ByteCount.rate($0) } ?? ""
-        let left = rate.flatMap { rate in
-            // "At least no time" says nothing.
-            rate > 0 && missing > (areKnown ? 0 : rate) ? "  \(least)\(TimeSpan.text(missing / rate)) left" : nil
-        }
+        let speed = meter.rate.map { "  " + ByteCount.rate($0) } ?? ""
+        // All files end with the longest one.
+        let seconds = (meter.rate ?? 0) > 0 ? missing / (meter.rate ?? 1) : 0
+        let longest = files.values.reduce(seconds) { max($0, $1.left ?? 0) }
+        // "At least no time" says nothing.
+        let isLeft = longest > 0 || areKnown && missing > 0 && (meter.rate ?? 0) > 0
+        let left = isLeft ? "  \(least)\(TimeSpan.text(longest)) left" : nil
         let failures = failed > 0 ? ", \(failed) failed" : ""
         let long = "\(done) of \(count) files\(failures)\(percent)"
         let short = "\(done)/\(count)\(failures)"
@@ -175,8 +176,7 @@ extension ProgressState {
         case .bytes: return ByteCount.text(file.received, of: file.total)
         case .speed: return file.meter.rate.map(ByteCount.rate) ?? ""
         case .left:
-            guard let rate = file.meter.rate, let missing = file.missing, rate > 0, missing > 0 else { return "" }
-            return "\(TimeSpan.text(missing / rate)) left"
+            return file.left.map { "\(TimeSpan.text($0)) left" } ?? ""
         case .rest: return file.total == nil ? text(file, .bytes) : text(file, .left)
         }
     }
@@ -188,6 +188,7 @@ extension ProgressState {
         case .connecting: return ("starting", silence(file, "no response") ?? "connecting")
         case .waiting: return ("waiting", "waiting for another download of it")
         case .saving: return ("saving", "saving to disk")
+        case .completing: return ("completing", "running --on-complete")
         case .retrying(let reason, let time):
             let seconds = (time - now).components.seconds
             let clock = seconds >= 60 ? ", at \(WallClock.text(afterSeconds: seconds))" : ""

@@ -15,6 +15,8 @@ struct ProgressState {
             case retrying(Reason, at: ContinuousClock.Instant)
             /// All bytes have been received, and are checked and flushed to disk.
             case saving
+            /// The file is delivered, and the program of --on-complete runs.
+            case completing
         }
 
         let name: String
@@ -24,14 +26,45 @@ struct ProgressState {
         /// The bytes received from the network in this run.
         var fetched: Int64 = 0
         var meter = RateMeter()
+        fileprivate var retries = Retries()
         /// The first drawing after the last event; nil if there has been an event since.
         var heard: ContinuousClock.Instant?
 
         /// The bytes that are missing; nil if the length is unknown.
         var missing: Int64? { total.map { max($0 - received, 0) } }
 
+        /// The seconds until all bytes have been received; nil if that is unknown, or if none are missing.
+        var left: Int64? {
+            guard let rate = meter.rate, let missing, rate > 0, missing > 0 else { return nil }
+            return missing / rate
+        }
+
         /// Begins to receive bytes of a file with a length.
         fileprivate mutating func receive(_ total: Int64?) { (phase, self.total) = (.receiving, total) }
+    }
+
+    /// The retries of a running download.
+    struct Retries {
+        fileprivate(set) var count = 0
+        /// Whether the last one had the reason of the one before.
+        fileprivate(set) var isSameReason = false
+        private var reason: Reason.Code?
+
+        /// The words about them, for the end of a line.
+        var text: String {
+            switch count {
+            case 0: ""
+            case 1: ", after 1 retry"
+            default: ", after \(count) retries"
+            }
+        }
+
+        fileprivate mutating func add(_ new: Reason.Code) {
+            // The other downloads of the server go on.
+            if new != .noFurtherConnection { count += 1 }
+            isSameReason = reason == new
+            reason = new
+        }
     }
 
     /// The running downloads by their numbers.
@@ -90,12 +123,17 @@ struct ProgressState {
     }
 
     /// Handles an event of a running download.
-    mutating func take(_ event: DownloadEvent, of number: Int64) {
-        guard var file = files[number] else { return }
+    ///
+    /// - Returns: The retries until then.
+    @discardableResult
+    mutating func take(_ event: DownloadEvent, of number: Int64) -> Retries {
+        guard var file = files[number] else { return Retries() }
         file.heard = nil
         switch event {
         case .waiting: file.phase = .waiting
-        case .retrying(let reason, let delay): file.phase = .retrying(reason, at: now + delay)
+        case .retrying(let reason, let delay):
+            file.phase = .retrying(reason, at: now + delay)
+            file.retries.add(reason.code)
         case .started(let total): file.receive(total)
         case .restarted(_, let total):
             file.receive(total)
@@ -109,24 +147,25 @@ struct ProgressState {
             file.total = total
             file.phase = total == received ? .saving : .receiving
         case .finished(let result):
-            done += 1
-            delivered = delivered.addingSaturating(result.totalBytes)
-            fetchedBefore = fetchedBefore.addingSaturating(result.fetchedBytes)
-            files[number] = nil
-            return
+            (file.received, file.total) = (result.totalBytes, result.totalBytes)
+            file.fetched = result.fetchedBytes
+            file.phase = .completing
         case .damaged, .resumeDataOutdated: break
         }
         files[number] = file
+        return file.retries
     }
 
-    /// Records that a download has ended without a file.
+    /// Records that a download has ended.
     ///
     /// - Parameters:
-    ///   - number: The number of the download.
-    ///   - isFailure: False if it was not needed.
-    mutating func end(_ number: Int64, isFailure: Bool) {
-        postpone(number)
+    ///   - number: The number of the download; nil if it was not started.
+    ///   - isFailure: Whether it has failed; false if it was not needed, too.
+    mutating func end(_ number: Int64?, isFailure: Bool) {
         if isFailure { failed += 1 } else { done += 1 }
+        guard let number else { return }
+        if !isFailure { delivered = delivered.addingSaturating(files[number]?.received ?? 0) }
+        postpone(number)
     }
 
     /// Measures the rates; called before each drawing.

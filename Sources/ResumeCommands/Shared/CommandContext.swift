@@ -82,11 +82,14 @@ struct CommandContext {
         return index.map { "argument \($0)" } ?? "the argument"
     }
 
-    /// Prints a line of results, in which nothing can control a terminal.
-    func print(_ line: String) { output(Printable.escaped(line) + "\n") }
+    /// Prints a line of results, in which nothing can control a terminal; there, it is broken between words.
+    func print(_ line: String) { printText(Printable.escaped(line)) }
 
     /// Prints an object of results.
     func print(_ object: JSONObject) { output(object.json + "\n") }
+
+    /// Prints a path on one line, so that it can be copied.
+    func printPath(_ path: String) { output(Printable.escaped(path) + "\n") }
 
     /// Prints a text for people on standard output; in a terminal, it is broken between words.
     func printText(_ text: String) { output(Terminal.wrapped(text, to: outputWidth) + "\n") }

@@ -87,8 +87,8 @@ enum Rendering {
     /// Returns a number of bytes as people read it, and as it is.
     static func exact(_ bytes: Int64) -> String { "\(ByteCount.text(bytes)) (\(bytes) bytes)" }
 
-    /// Returns all facts about an entry, one per line.
-    static func lines(_ entry: Entry) -> [String] {
+    /// Returns all facts about an entry, one per line; `width` is that of the terminal, if there is one.
+    static func lines(_ entry: Entry, width: Int?) -> [String] {
         let known = entry.representation
         let validator = known?.validator.map { "\($0)" } ?? known?.weakness?.text ?? "none (no response yet)"
         var facts: [(String, String?)] = [
@@ -116,15 +116,17 @@ enum Rendering {
         facts += entry.chunks.filter { $0.length > 0 }.map { chunk in
             ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
         }
-        if let map = map(entry) { facts.append(("map", map)) }
+        // In a narrow terminal, the map has a row of its own.
+        let room = width.map { $0 < 40 ? $0 : $0 - 17 } ?? 52
+        if let map = map(entry, cells: max(min(room - 2, 50), 1)) { facts.append(("map", map)) }
         return facts.map { "\(Terminal.padded($0.0 + ":", to: 17))\($0.1 ?? "none")" }
     }
 
-    /// Returns the received ranges as a bar of 50 cells.
-    private static func map(_ entry: Entry) -> String? {
+    /// Returns the received ranges as a bar.
+    private static func map(_ entry: Entry, cells count: Int) -> String? {
         guard let total = entry.totalBytes, total > 0 else { return nil }
-        let cells = (0..<50).map { cell in
-            let middle = Int64((Double(cell) + 0.5) / 50 * Double(total))
+        let cells = (0..<count).map { cell in
+            let middle = Int64((Double(cell) + 0.5) / Double(count) * Double(total))
             let isHeld = entry.chunks.contains { $0.offset <= middle && middle - $0.offset < $0.length }
             return isHeld ? "#" : "."
         }

@@ -30,10 +30,15 @@ enum Terminal {
         return String(fitting(text, room / 2)) + "…" + String(end.reversed())
     }
 
-    /// Returns a text with its end left out, if it is wider than a number of columns.
+    /// Returns a text with its end left out, if it is wider than a number of columns; only its first word is broken.
     static func cut(_ text: String, to width: Int) -> String {
         guard columns(text) > width else { return text }
-        return width < 1 ? "" : String(fitting(text, width - 1)) + "…"
+        guard width > 0 else { return "" }
+        let start = fitting(text, width - 1)
+        let isWord = text.dropFirst(start.count).first == " "
+        let whole = isWord ? start.count : start.lastIndex(of: " ") ?? start.count
+        let end = start[..<whole].lastIndex { !" ,;:".contains($0) }
+        return String(start[...(end ?? whole - 1)]) + "…"
     }
 
     /// Returns a text whose longer lines are broken between words; the same text if there is no width.

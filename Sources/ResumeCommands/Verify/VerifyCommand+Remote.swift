@@ -60,6 +60,10 @@ extension VerifyCommand {
             }
         let key = Redaction.key(entry.key)
         let all = members.adding(["key": key, "receivedBytes": entry.receivedBytes])
-        context.print(json ? all.json : "\(key): \(result)")
+        if json {
+            context.print(all)
+        } else {
+            context.print("\(key): \(result)")
+        }
     }
 }

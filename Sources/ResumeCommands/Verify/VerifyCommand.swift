@@ -14,6 +14,7 @@ struct VerifyCommand: ContextCommand {
     @Flag("verify/dry-run") var dryRun = false
     @Flag("remote") var remote = false
     @Option("verify/checksums", completion: .file()) var checksums: String?
+    @OptionGroup var digests: DigestOptions
     @OptionGroup var headers: HeaderOptions
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var familiar: FamiliarOptions
@@ -24,19 +25,35 @@ struct VerifyCommand: ContextCommand {
             remote && (repair || entries.isEmpty),
             "--remote requires entries, and cannot be combined with --repair")
         try refuse(
-            checksums != nil && (remote || repair || entries.isEmpty),
-            "--checksums requires files, and cannot be combined with --remote or --repair")
+            comparesFiles && (remote || repair || entries.isEmpty),
+            "--checksums and --sha256 require files, and cannot be combined with --remote or --repair")
+        try exclude(checksums != nil && digests.digest != nil, "--checksums", with: "--sha256 or --sha512")
+        try refuse(
+            digests.digest != nil && entries.count > 1, "--sha256 and --sha512 require one file; use --checksums LIST")
         try refuse(!headers.headers.isEmpty && !remote, "--header requires --remote")
         try refuse(dryRun && !repair, "--dry-run requires --repair; without it, nothing is removed")
     }
 
+    /// Whether the arguments are files, which are compared without a store.
+    private var comparesFiles: Bool { checksums != nil || digests.digest != nil }
+
     func run(_ context: CommandContext) async throws {
         guard !remote else { return try await compareRemotely(context) }
-        if let checksums { return try await compareFiles(with: checksums, context) }
+        if comparesFiles { return try await compareFiles(context) }
+        do {
+            try await compareStore(context)
+        } catch let error as StoreError where error.code == .noStore {
+            for name in entries { try await Self.requireNoFile(name) }
+            throw error
+        }
+    }
+
+    /// Checks the store, or entries of it, and files that were delivered.
+    private func compareStore(_ context: CommandContext) async throws {
         let repairs = repair && !dryRun
         var found = 0
         var left = 0
-        var wrong = 0
+        var comparison = Comparison()
         try await context.withStore(storeOptions) { store in
             var names: Set<String> = []
             for name in entries {
@@ -46,17 +63,21 @@ struct VerifyCommand: ContextCommand {
                     // A delivered file is compared with the digest that it had.
                     guard let (record, file) = try await store.delivered(named: name), let digest = file.digest
                     else { throw error }
-                    if try await !compare(record.path, with: digest, context) { wrong += 1 }
+                    try await compare(record.path, with: digest, in: &comparison, context)
                 }
             }
             if names.isEmpty, !entries.isEmpty { return }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repairs) { finding in
-                context.print(json ? Self.json(finding).json : Self.line(finding))
+                if json {
+                    context.print(Self.json(finding))
+                } else {
+                    context.print(Self.line(finding))
+                }
                 found += 1
                 if !finding.isRepaired { left += 1 }
             }
         }
-        try Self.requireNone(wrong)
+        try comparison.finish()
         if found == 0 && !json { context.print("no problems found") }
         guard left > 0 else { return }
         let advice = ". Run \(Hint.run("verify", "--repair")) to remove damaged data and keep the rest."
@@ -66,19 +87,13 @@ struct VerifyCommand: ContextCommand {
 
     /// Returns the entry that the user names.
     ///
-    /// - Throws: ``CommandFailure`` for a file that was delivered, which says how to check it.
+    /// - Throws: ``CommandFailure`` for another file, which says how to check it.
     func entry(_ name: String, in store: DownloadStore, _ context: CommandContext) async throws -> Entry {
         do {
             return try await store.entry(matching: name, context)
         } catch let error as StoreError where error.code == .noEntry {
-            guard let destination = try? Destination(name),
-                try await Blocking.run({ destination.existingBytes }) != nil
-            else { throw error }
-            throw CommandFailure(
-                .notFound,
-                "\(name) is a complete file, not an entry of the store. "
-                    + "To check it, compare 'sha256sum \(ShellWord.quoted(destination.path))' with the digest at its source."
-            )
+            try await Self.requireNoFile(name)
+            throw error
         }
     }
 

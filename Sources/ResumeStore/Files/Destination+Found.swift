@@ -23,8 +23,14 @@ extension Destination {
 
     /// Computes the digest of the file; a cancelled task ends it early.
     ///
+    /// - Parameters:
+    ///   - algorithm: The algorithm.
+    ///   - onRead: Called with the number of bytes read so far.
     /// - Returns: The digest, and the file as it was afterwards; nil if it cannot be read.
-    package func digest(_ algorithm: HTTPDigest.Algorithm) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
+    /// - Throws: `CancellationError`; the error of a read.
+    package func digest(
+        _ algorithm: HTTPDigest.Algorithm, onRead: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws -> (digest: HTTPDigest?, stamp: FileStamp)? {
         try await Blocking.run(cancellable: { flag in
             guard let file = try? open() else { return nil }
             var hash = RunningHash(algorithm)
@@ -33,6 +39,7 @@ extension Destination {
                 let part = try file.bytes(1 << 18, at: offset)
                 hash.update(part)
                 offset += Int64(part.count)
+                onRead(offset)
                 if part.count < 1 << 18 { return (hash.digest, try file.status().stamp) }
             }
             throw CancellationError()
