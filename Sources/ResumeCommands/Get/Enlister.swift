@@ -77,8 +77,8 @@ final class Enlister: Sendable {
             case .repeated:
                 run.reporter.expect(-1, running: 0)
                 continue
-            case .clash(let position):
-                let error = list.clash(item, with: position)
+            case .clash(let position, let url):
+                let error = list.clash(item, with: position, url)
                 let failure = CommandFailure(error)
                 run.reporter.report(failure, error, of: list.request(for: item))
                 run.failed(with: failure.status)
@@ -146,6 +146,8 @@ final class Enlister: Sendable {
         var shared: String?
         var jobs: [JobTable.NewJob] = []
         for item in items {
+            // If it cannot be created, the download says so.
+            if let folder = item.folder { try? GetCommand.makeFolder(folder) }
             var request = list.request(for: item)
             request.destination = firstSpelling(of: item.path)
             let isShared = item.digest == nil && list.netrc?.authorization(for: item.url) == nil && !item.url.hasSecrets

@@ -19,7 +19,10 @@ extension GetCommand {
         for item in first.items where !writesToOutput {
             let request = list.request(for: item)
             do {
-                _ = try await Blocking.run { try request.checkedDestination() }
+                _ = try await Blocking.run {
+                    if let folder = item.folder { try Self.makeFolder(folder) }
+                    return try request.checkedDestination()
+                }
                 break
             } catch  where first.isLast && item.place == first.items.last?.place {
                 let failure = CommandFailure(error)
@@ -68,6 +71,10 @@ extension GetCommand {
 
     /// Reports that none of the first downloads can start.
     func reject(_ part: DownloadList.Part, _ reporter: GetReporter) throws {
+        guard !part.rejected.isEmpty else {
+            throw CommandFailure(
+                .refused, "\(Printable.escaped(files.inputFile ?? "")) contains no URL; write one on each line")
+        }
         reporter.expect(part.rejected.count, running: 0)
         for failure in part.rejected { reporter.rejected(failure) }
         reporter.finish(failed: part.rejected.count)

@@ -137,6 +137,8 @@ public struct DownloadRequest: Sendable {
     var deliveredFile: DeliveredFile?
     /// Which files at the destination may be replaced.
     package var replacing = Replacing.asIfExists
+    /// Whether a file with the server's name is kept whatever it is, and the new one gets a number.
+    package var numbersServerFilename = false
     /// Called with the path and length of a file that is read to compare its digest.
     package var onCheck: (@Sendable (String, Int64) -> Void)?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.

@@ -65,7 +65,6 @@ struct DownloadRun {
         let total = whole.length
         // Another task or process may have received these bytes, under another limit.
         try requireAllowed(length: total)
-        let destination = destination(for: whole.representation)
         let digest = await expectedDigest
         let samples = await transfer.agreedSamples
         // Beside samples, the digest may be that of a file's name.
@@ -74,9 +73,8 @@ struct DownloadRun {
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         let comparison = names.comparison
         try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
-        try await transfer.deliver(
-            to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest)
-        var result = await result(of: whole, at: destination.path, digest, isProved: isProved)
+        let path = try await deliver(whole, isProved: isProved, digest: digest)
+        var result = await result(of: whole, at: path, digest, isProved: isProved)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
         return result
