@@ -25,15 +25,13 @@ struct SuggestedFilenameTests {
             // Other words for bytes that are not ASCII, as browsers read them.
             (#"attachment; filename="plain.txt"; filename*=iso-8859-1''na%EFve%20file.txt"#, "na\u{EF}ve file.txt"),
             (#"attachment; filename*=ISO-8859-1'en'%A3.txt"#, "\u{A3}.txt"),
-            (#"attachment; filename="=?UTF-8?B?w6kudHh0?=""#, "\u{E9}.txt"),
-            (#"attachment; filename="=?utf-8?Q?a_=C3=A9?= =?ISO-8859-1?q?=E9=2Etxt?=""#, "a \u{E9}\u{E9}.txt"),
-            (#"attachment; filename="=?KOI8-R?B?w6k=?=""#, "=?KOI8-R?B?w6k=?="),
             // The first word is missing; a single quote is part of the name.
             ("filename=a.txt", "a.txt"), (#"filename="a b.txt"; size=3"#, "a b.txt"),
             ("attachment; filename=it's.zip", "it's.zip"), (#"attachment; filename='a.zip'"#, "'a.zip'"),
             ("attachment; filename*=UTF-8''it's.zip", "it's.zip"),
             // Backslashes of Windows that are not quoted.
-            (#"attachment; filename="C:\x\a.zip""#, "a.zip"), (#"attachment; filename="\\server\share\a.zip""#, "a.zip"),
+            (#"attachment; filename="C:\x\a.zip""#, "a.zip"),
+            (#"attachment; filename="\\server\share\a.zip""#, "a.zip"),
             // The first of two.
             (#"attachment; filename=a.txt; filename=b.txt"#, "a.txt"),
         ])
@@ -67,7 +65,7 @@ struct SuggestedFilenameTests {
             "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=\"a\\",
             "attachment; filename=. . .",
             "attachment; filename*=UTF-8''%00", "attachment; filename*=UTF-8''%1b%5b2J", "attachment; filename*=''",
-            "attachment; filename=\"a\u{202E}txt.exe\"", 
+            "attachment; filename=\"a\u{202E}txt.exe\"",
             "attachment; filename=--",
             "attachment; filename*=UTF-8''%E3%85%A4",
         ])

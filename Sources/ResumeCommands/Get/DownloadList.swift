@@ -94,7 +94,9 @@ final class DownloadList: Sendable {
         var result = Part(rejected: part.rejected, isLast: part.isLast)
         for var item in part.items {
             do throws(CommandFailure) {
-                if item.digest == nil { item.digest = try checksums.digest(of: item.url) }
+                if item.digest == nil { item.digest = try checksums.digest(of: item.url, to: item.path) }
+                // Otherwise the response may name the file.
+                if item.digest == nil, command.writesToOutput { _ = try checksums.digest(named: [], of: item.url) }
                 result.items.append(item)
             } catch {
                 result.rejected.append(failure(error, at: item.place, error.status))
@@ -140,14 +142,10 @@ final class DownloadList: Sendable {
         }
         let folder = naming.folder(named: line.folder)
         guard let path = naming.path(for: url, named: line.name).map({ folder + $0 }) else {
-            throw CommandFailure(
-                .usage, "\(Redaction.url(url)) does not contain a file name. Specify one with --output.")
+            throw CommandFailure(Reason("url-without-name", with: Redaction.url(url)))
         }
         if place >= 0, naming.isUnsafe(path) {
-            throw CommandFailure(
-                .usage,
-                "the name \(Printable.escaped(path)) is hidden or begins with a dash, which a list must "
-                    + "not choose. Download this URL alone, with --output.")
+            throw CommandFailure(Reason("list-hidden-name", with: Printable.escaped(path)))
         }
         if line.folder != nil || line.digest != nil { hasDetails.withLock { $0 = true } }
         return Item(url: url, path: path, place: place, folder: line.folder.map { _ in folder }, digest: line.digest)
@@ -163,7 +161,7 @@ final class DownloadList: Sendable {
     ///   work, or if its URL was damaged.
     func request(for job: Job, as given: JobFeed.Given?) throws -> DownloadRequest {
         if let given, given.url.redacted != job.url || given.destination != job.destination {
-            throw CommandFailure(.tryAgain, "another command has replaced this job; run the command again")
+            throw CommandFailure(.tryAgain, Reason("job-replaced").text)
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
@@ -173,7 +171,7 @@ final class DownloadList: Sendable {
             item.path = job.destination
             item.digest = JobTerms.request(for: job)?.digest
         } else {
-            item.digest = try checksums.withLock { $0 }?.digest(of: url)
+            item.digest = try checksums.withLock { $0 }?.digest(of: url, to: item.path)
         }
         return request(for: item)
     }
@@ -187,7 +185,18 @@ final class DownloadList: Sendable {
         request.url = item.url
         request.destination = item.path
         if let key = trust.key(named: request.key, of: item.url) { request.key = key }
-        if let digest = item.digest { request.digest = digest }
+        if let digest = item.digest {
+            request.digest = digest
+        } else if let checksums = checksums.withLock({ $0 }) {
+            request.digestNamed = { [self] names in
+                do throws(CommandFailure) {
+                    return try checksums.digest(named: names, of: item.url)
+                } catch {
+                    throw failure(error, at: item.place, error.status)
+                }
+            }
+            request.needs.append("--checksums")
+        }
         netrc?.authorize(&request)
         return request
     }
@@ -204,10 +213,8 @@ final class DownloadList: Sendable {
 
     /// Returns the error of a download whose file is that of another one.
     func clash(_ item: Item, with first: Place, _ url: String) -> StoreError {
-        StoreError(
-            .destination,
-            "\(shown(item.place)): would be written to \(item.path), as would \(Redaction.key(url)) "
-                + "(\(shown(first))); not downloaded",
-            advice: "Use --auto-rename to keep both files; if these are servers of one file, name one of them.")
+        let place = shown(item.place)
+        let reason = Reason("name-clash", with: place, item.path, Redaction.key(url), shown(first))
+        return StoreError(.destination, reason.text)
     }
 }

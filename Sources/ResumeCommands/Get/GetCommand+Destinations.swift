@@ -18,8 +18,7 @@ extension GetCommand {
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
         try Self.makeFolder(directory)
         guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
-            throw CommandFailure(
-                .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
+            throw CommandFailure(.cannotCreate, Reason("folder-is-file", with: directory).text)
         }
     }
 
@@ -30,9 +29,8 @@ extension GetCommand {
         for part in directory.parts(at: "/") {
             let made = directory[..<part.endIndex]
             guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
-            let reason = SystemError.reason(errno)
-            throw CommandFailure(
-                .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created: \(reason)")
+            let reason = Reason("folder-not-created", with: directory, made, SystemError.reason(errno))
+            throw CommandFailure(.cannotCreate, reason.text)
         }
     }
 

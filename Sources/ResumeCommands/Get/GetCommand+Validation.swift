@@ -12,9 +12,7 @@ extension GetCommand {
             "--cacert": connection.cacert, "--from": files.from, "--cookie-jar": familiar.cookies.cookieJar,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
-            let advice =
-                option == "--input-file"
-                ? "; 'resumectl get -o - URL | resumectl get -i -' downloads a list and then its files" : ""
+            let advice = option == "--input-file" ? "; \(Reason("list-of-url").text)" : ""
             throw ValidationError("\(option) requires a path, not a URL\(advice)")
         }
         try refuse(

@@ -73,7 +73,7 @@ final class InputFile {
         while !file.isAtEnd {
             bytes += try file.nextBytes()
             guard bytes.count <= 16 << 20 else {
-                throw CommandFailure(.usage, "\(file.name) is too long, or not a text file")
+                throw CommandFailure(Reason("list-too-long", with: file.name))
             }
         }
         return bytes
@@ -136,7 +136,7 @@ final class InputFile {
         guard count >= 0 else { throw Self.failure(name, errno) }
         isAtEnd = count == 0
         guard hasBegun || !buffer.prefix(count).starts(with: [0x1F, 0x8B]) else {
-            throw CommandFailure(.usage, "\(name) is compressed with gzip; give what 'gunzip -c' prints of it")
+            throw CommandFailure(Reason("list-compressed", with: name))
         }
         hasBegun = true
         return buffer.prefix(count)
@@ -153,23 +153,23 @@ final class InputFile {
         }
         rest.removeFirst(end)
         guard rest.count <= Self.longestLine else {
-            throw CommandFailure(.usage, "\(name), line \(number): too long for a URL")
+            throw CommandFailure(Reason("list-long-line", with: name, number))
         }
     }
 
     /// Returns a line; nil if it is empty or a comment.
     private static func line(_ bytes: ArraySlice<UInt8>, _ number: Int) -> Line? {
-        guard let text = String(validating: bytes, as: UTF8.self)?.unicodeScalars else {
+        guard let scalars = String(validating: bytes, as: UTF8.self)?.unicodeScalars else {
             return Line(text: nil, number: number)
         }
         // Some editors start a text with a byte order mark.
-        let line = number == 1 && text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
+        let line = number == 1 && scalars.first == "\u{FEFF}" ? scalars.dropFirst() : scalars[...]
         let isShown = { (scalar: Unicode.Scalar) in !scalar.properties.isWhitespace }
         guard let first = line.firstIndex(where: isShown), let last = line.lastIndex(where: isShown), line[first] != "#"
         else { return nil }
-        let rest = line[first...].drop { $0.properties.isLowercase || $0 == "-" }
-        let isOption = first > line.startIndex && rest.startIndex > first && rest.first == "="
-        return Line(text: String(line[first...last]), number: number, isOption: isOption)
+        let text = String(line[first...last])
+        let isOption = first > line.startIndex && text.prefixMatch(of: /[a-z-]+=/) != nil
+        return Line(text: text, number: number, isOption: isOption)
     }
 }
 

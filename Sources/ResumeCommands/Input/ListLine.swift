@@ -27,55 +27,47 @@ struct ListLine {
     ///
     /// - Throws: ``CommandFailure`` with what is wrong with it, and what to write instead.
     init(_ line: InputFile.Line, as format: Format) throws(CommandFailure) {
-        guard let text = line.text else { throw CommandFailure(.usage, "not in UTF-8") }
-        guard !line.isOption || format == .urls else {
-            throw CommandFailure(.usage, "an option without a URL; with --input-format aria2, options are waited for")
-        }
-        // Most lines have neither.
-        let isSimple = !text.utf8.contains { $0 == 0x09 || $0 == 0x20 }
-        let parts = isSimple ? [text] : text.utf8.parts(at: 0x09).map { String(Substring($0)) }
-        url = parts[0]
-        if !isSimple { try take(parts, text, as: format) }
-        for option in line.options { try set(option, as: format) }
-    }
-
-    private mutating func take(_ parts: [String], _ text: String, as format: Format) throws(CommandFailure) {
-        if let match = text.firstMatch(of: /(\s)https?:\/\//) {
+        guard let text = line.text else { throw CommandFailure(Reason("list-not-utf8")) }
+        guard !line.isOption || format == .urls else { throw CommandFailure(Reason("list-option-alone")) }
+        let parts = text.utf8.parts(at: 0x09)
+        url = String(Substring(parts[0]))
+        if parts.count > 1 || url.utf8.contains(0x20) {
             // aria2 takes URLs with tabs between them for servers of the same file.
-            let advice = match.1 == "\t" ? "; several servers of a file are not supported, so name one of them" : ""
-            throw CommandFailure(.usage, "several URLs; put each URL on its own line\(advice)")
+            if text.contains(/\thttps?:/) { throw CommandFailure(Reason("list-servers")) }
+            if text.contains(/\ https?:/) { throw CommandFailure(Reason("list-several")) }
+            guard !url.utf8.contains(0x20), parts.count == 2, format == .auto else {
+                throw CommandFailure(Reason("list-other-text", with: "%20"))
+            }
+            try set("out=\(Substring(parts[1]))", as: format)
         }
-        guard !url.utf8.contains(0x20), parts.count <= (format == .auto ? 2 : 1) else {
-            throw CommandFailure(
-                .usage,
-                "a URL and other text; write %20 for a space in a URL, a tab before the name of the file, and a comment "
-                    + "on a line that begins with #")
-        }
-        if parts.count == 2 { try set("out=\(parts[1])", as: format) }
+        for option in line.options { try set(option, as: format) }
     }
 
     /// Takes an option as aria2 writes it.
     private mutating func set(_ text: String, as format: Format) throws(CommandFailure) {
         let option = text.parts(at: "=", most: 1)
-        let value = option.count == 2 ? String(option[1]) : ""
+        let value = String(option[option.count - 1])
+        let parts = value.parts(at: "/")
         switch option[0] {
-        case "out" where !value.isEmpty && !value.utf8.contains(UInt8(ascii: "/")) && value != "." && value != "..":
-            name = value
         case "out":
-            throw CommandFailure(.usage, "'\(Printable.escaped(value))' is not the name of a file; dir= names a folder")
-        case "dir" where format == .aria2 || value.parts(at: "/").allSatisfy { !$0.isEmpty && !$0.hasPrefix(".") }:
-            folder = value
+            guard parts.count == 1, !["", ".", ".."].contains(value) else {
+                throw CommandFailure(Reason("list-name", with: Printable.escaped(value)))
+            }
+            name = value
         case "dir":
-            throw CommandFailure(
-                .usage, "a list chooses folders inside the current one; --input-format aria2 permits all others")
+            guard format == .aria2 || parts.allSatisfy({ !$0.isEmpty && $0.first != "." }) else {
+                throw CommandFailure(Reason("list-folder"))
+            }
+            folder = value
         case "checksum":
             digest = HTTPDigest(named: value)
-            guard digest != nil else {
-                throw CommandFailure(.usage, "use checksum=sha-256= and 64 hexadecimal digits, or sha-512= and 128")
-            }
-        default:
-            throw CommandFailure(
-                .usage, "\(Printable.escaped(String(option[0]))) is not supported in a list, only out, dir and checksum")
+            guard digest != nil else { throw CommandFailure(Reason("list-checksum")) }
+        default: throw CommandFailure(Reason("list-option", with: Printable.escaped(String(option[0]))))
         }
     }
+}
+
+extension CommandFailure {
+    /// The failure of a line of a list or an argument, whose text is in the table of reasons.
+    init(_ reason: Reason) { self.init(.usage, reason.text) }
 }

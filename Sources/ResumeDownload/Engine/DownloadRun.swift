@@ -47,8 +47,9 @@ struct DownloadRun {
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
         // A caller found that the file is not the expected one. The server may have another one by now.
-        if request.digest == nil, await transfer.isComplete, try await transfer.refusedDigest != nil {
-            await transfer.requireConfirmation()
+        if request.digest == nil, await transfer.isComplete {
+            let isRefused = try await transfer.refusedDigest != nil
+            if isRefused || request.digestNamed != nil { await transfer.requireConfirmation() }
         }
         while true {
             try await loop.run()
@@ -65,6 +66,8 @@ struct DownloadRun {
         let total = whole.length
         // Another task or process may have received these bytes, under another limit.
         try requireAllowed(length: total)
+        try await confirmName(of: whole)
+        let destination = destination(for: whole.representation)
         let digest = await expectedDigest
         let samples = await transfer.agreedSamples
         // Beside samples, the digest may be that of a file's name.
@@ -73,8 +76,9 @@ struct DownloadRun {
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         let comparison = names.comparison
         try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
-        let path = try await deliver(whole, isProved: isProved, digest: digest)
-        var result = await result(of: whole, at: path, digest, isProved: isProved)
+        try await transfer.deliver(
+            to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest)
+        var result = await result(of: whole, at: destination.path, digest, isProved: isProved)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
         return result

@@ -13,9 +13,27 @@ final class NameGuard: Sendable {
     /// the server sends.
     private let state = Mutex<(asked: String?, admitted: Destination?, comparison: FileComparison?)>((nil, nil, nil))
 
+    /// The paths that the server's names have become in this process, until the downloads end.
+    private static let claims = Mutex<[String: ObjectIdentifier]>([:])
+
     init(for request: DownloadRequest, in store: DownloadStore?) {
         self.request = request
         self.store = store
+    }
+
+    deinit {
+        guard request.usesServerFilename else { return }
+        let own = ObjectIdentifier(self)
+        Self.claims.withLock { claims in claims = claims.filter { $0.value != own } }
+    }
+
+    /// Claims a path for the server's name; returns false if another download has it.
+    private func claim(_ path: String) -> Bool {
+        let own = ObjectIdentifier(self)
+        return Self.claims.withLock { claims in
+            if claims[path] == nil { claims[path] = own }
+            return claims[path] == own
+        }
     }
 
     /// Whether only this program's files are replaced.
@@ -38,7 +56,8 @@ final class NameGuard: Sendable {
         var number = 0
         while true {
             do {
-                if try await !isOfOther(place) {
+                // Another download may have claimed it and delivered a file in between.
+                if try await !isOfOther(place), claim(place.path), try await !isOfOther(place) {
                     try await admit(place, renames: request.numbersServerFilename)
                     return state.withLock { $0.asked = named.path }
                 }
@@ -167,29 +186,6 @@ extension DownloadRun {
         request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination
     }
 
-    /// Delivers the file; if another download has taken the server's name since the head arrived, under the next one.
-    ///
-    /// - Parameters:
-    ///   - whole: The file.
-    ///   - isProved: Whether all bytes are known to belong to one representation.
-    ///   - digest: The digest that it was found to have; nil if none was compared.
-    /// - Returns: The path.
-    /// - Throws: The errors of the delivery.
-    func deliver(_ whole: HeldPartial, isProved: Bool, digest: HTTPDigest?) async throws -> String {
-        while true {
-            let place = destination(for: whole.representation)
-            do {
-                try await transfer.deliver(
-                    to: place, fulfilling: request.queuedRows, isProved: isProved, digest: digest)
-                return place.path
-            } catch let error as StoreError where error.code == .destinationExists && names.isGuarding {
-                guard request.usesServerFilename else { throw error }
-                try await requireFree(named(by: whole.representation))
-                if destination(for: whole.representation).path == place.path { throw error }
-            }
-        }
-    }
-
     /// Throws if the stored bytes could not be delivered under their name.
     ///
     /// Complete data is not checked here: its delivery detects whether the file was already delivered.
@@ -215,6 +211,11 @@ extension DownloadRun {
         guard let comparison = try names.sampledComparison(of: length) else { return }
         let file = comparison.destination
         throw file.isRefused(try await samples(of: file, comparison.size, representation))
+    }
+
+    /// Decides about the server's name again before the delivery: another process may have delivered a file there.
+    func confirmName(of whole: HeldPartial) async throws {
+        if request.usesServerFilename, names.isGuarding { try await requireFree(named(by: whole.representation)) }
     }
 
     private func requireFree(_ destination: Destination) async throws {

@@ -65,7 +65,7 @@ extension HTTPFields {
 
 extension String {
     /// Reads bytes as ISO-8859-1.
-    init(latin1 bytes: [UInt8]) { self = bytes.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) } }
+    init(latin1 bytes: [UInt8]) { self = bytes.map { String(Unicode.Scalar($0)) }.joined() }
 }
 
 extension StringProtocol {

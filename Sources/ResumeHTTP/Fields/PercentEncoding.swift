@@ -16,25 +16,13 @@ package enum PercentEncoding {
     }
 
     /// Replaces `%XX` by the characters of a name that they stand for, and keeps it where that is not one: a slash,
-    /// a control character, bytes that are not UTF-8.
+    /// a control character, and all bytes outside ASCII if they are not UTF-8.
     static func decodedName(_ text: String) -> String {
         let bytes = decoded(Array(text.utf8))
-        var name = ""
-        var parser = Unicode.UTF8.ForwardParser()
-        var rest = bytes.makeIterator()
-        var position = 0
-        while true {
-            switch parser.parseScalar(from: &rest) {
-            case .valid(let units):
-                let scalar = String(Unicode.UTF8.decode(units))
-                let isPrinted = scalar != "/" && Printable.escaped(scalar) == scalar
-                name += isPrinted ? scalar : encoded(units)
-                position += units.count
-            case .error(let length):
-                name += encoded(bytes[position..<(position + length)])
-                position += length
-            case .emptyInput: return name
-            }
+        let name = String(validating: bytes, as: UTF8.self) ?? encoded(bytes) { $0 >= 0x80 }
+        return name.unicodeScalars.reduce(into: "") { name, scalar in
+            let character = String(scalar)
+            name += character == "/" || Printable.escaped(character) != character ? encoded(character.utf8) : character
         }
     }
 

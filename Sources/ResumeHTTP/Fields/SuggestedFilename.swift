@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 import HTTPTypes
 
 extension Representation {
@@ -17,7 +12,7 @@ extension Representation {
             guard fields.contains(.contentDisposition) else { return nil }
             let parameters = fields.parameters(.contentDisposition)
             let extended = parameters.first { $0.name == "filename*" }.flatMap { decoded($0.value) }
-            let plain = parameters.first { $0.name == "filename" }.map { decodingWords($0.value) }
+            let plain = parameters.first { $0.name == "filename" }?.value
             return extended.flatMap(usable) ?? plain.flatMap(usable)
         }
 
@@ -50,20 +45,6 @@ extension Representation {
             case "utf-8": String(validating: bytes, as: UTF8.self)
             case "iso-8859-1": String(latin1: bytes)
             default: nil
-            }
-        }
-
-        /// Decodes words such as `=?UTF-8?B?w6k=?=` (RFC 2047), as browsers do.
-        private static func decodingWords(_ text: String) -> String {
-            guard text.contains("=?") else { return text }
-            return text.replacing(/=\?([^?]+)\?([BbQq])\?([^? ]*)\?=(?:\s+(?==\?))?/) { match in
-                let word = match.output.3
-                let bytes =
-                    match.output.2.lowercased() == "b"
-                    ? Data(base64Encoded: String(word)).map(Array.init)
-                    : PercentEncoding.bytes(
-                        of: String(word).replacing("%", with: "%25").replacing("=", with: "%").replacing("_", with: " "))
-                return bytes.flatMap { Self.text($0, in: match.output.1) } ?? String(match.output.0)
             }
         }
     }

@@ -68,7 +68,8 @@ extension Connection {
             let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
             if let first, first.key == job.key, first.terms == job.terms { return [JobTable.Enlisted.repeated] }
             if let first, !listing.renames { return [.clash(first.position, url: first.url)] }
-            if listing.renames, !job.isNamedByServer, try first != nil || isOccupied(job.destination, for: job, in: listing.queue) {
+            let isNumbered = listing.renames && !job.isNamedByServer
+            if isNumbered, try first != nil || isOccupied(job.destination, for: job, in: listing.queue) {
                 guard try !has(job, in: listing.list) else { return [.repeated] }
                 let earlier = try earlierPath(for: job, in: listing.queue, of: listing.list)
                 job.destination = try earlier ?? freePath(for: job, in: listing.queue, of: listing.list)

@@ -12,17 +12,16 @@ package enum FileName {
     ///   - number: A number to insert before the extension: `image.1.iso`.
     /// - Returns: The name.
     package static func fitting(_ name: String, numbered number: Int? = nil) -> String {
-        let number = number.map { ".\($0)" } ?? ""
-        guard !number.isEmpty || name.utf8.count > longest else { return name }
+        let dot = name.utf8.lastIndex(of: .dot) ?? name.endIndex
         // The dot of a hidden file does not begin an extension.
-        let dot = name.utf8.lastIndex(of: .dot).flatMap { $0 > name.startIndex ? $0 : nil }
-        let end = dot.flatMap { name.utf8[$0...].count > longestExtension ? nil : $0 } ?? name.endIndex
-        let room = longest - number.utf8.count - name.utf8[end...].count
-        var size = 0
+        let isExtension = dot > name.startIndex && name.utf8[dot...].count <= longestExtension
+        let end = isExtension ? dot : name.endIndex
+        let suffix = (number.map { ".\($0)" } ?? "") + name[end...]
+        var room = longest - suffix.utf8.count
         let stem = name.unicodeScalars[..<end].prefix { scalar in
-            size += UTF8.width(scalar)
-            return size <= room
+            room -= UTF8.width(scalar)
+            return room >= 0
         }
-        return "\(String(stem))\(number)\(name[end...])"
+        return String(stem) + suffix
     }
 }
