@@ -97,7 +97,7 @@ struct GetManyTests {
         let clash = await home.run("get", "-i", home["list.txt"], "-P", home.path).expect(.cannotCreate)
         let text =
             "resumectl: \(url): \(home["list.txt"]), line 3: would be written to \(home["a.bin"]), "
-            + "as would the URL of \(home["list.txt"]), line 1; not downloaded. Use --auto-rename"
+            + "as would \(url) (\(home["list.txt"]), line 1); not downloaded. Use --auto-rename"
         #expect(clash.errors.contains(text), "\(clash.errors)")
         #expect(clash.errors.hasSuffix("resumectl: 1 of 3 downloads did not complete\n"))
         #expect(server.requests.map(\.target).sorted() == ["/a.bin", "/a.bin", "/b.bin"])
@@ -126,6 +126,44 @@ struct GetManyTests {
         // What the file must be would not be looked at.
         let digest = String(repeating: "0", count: 64)
         await home.run("get", "--skip-existing", "--sha256", digest, "-P", home.path, urls[0]).expect(.usage)
+    }
+
+    private static let named: @Sendable (OriginRequest) -> Response = { request in
+        var resource = Resource(content(request.path), etag: "\"\(request.path)\"")
+        resource.extraFields = [("Content-Disposition", "attachment; filename=\"name.zip\"")]
+        return .file(resource, for: request)
+    }
+
+    @Test("Two files to which the server gives one name are both kept, in one run and in two", arguments: [1, 2])
+    func oneNameOfTheServer(runs: Int) async throws {
+        let server = try await home.serve(Self.named)
+        let urls = [server.url("/a"), server.url("/b")]
+        let get = ["get", "-J", "-P", home["out"]]
+        for part in runs == 1 ? [urls] : urls.map({ [$0] }) { await home.run(get + part).expect(.success) }
+        #expect(try home.names(in: "out") == ["name.1.zip", "name.zip"])
+        let files = try Set(home.names(in: "out").map { try home.bytes("out/\($0)") })
+        #expect(files.count == 2)
+        // Each is recognized where it is.
+        for _ in 1...2 {
+            await home.run(get + urls).expect(.success)
+            #expect(try home.names(in: "out") == ["name.1.zip", "name.zip"])
+            #expect(try Set(home.names(in: "out").map { try home.bytes("out/\($0)") }) == files)
+        }
+    }
+
+    @Test("A file of the user with the server's name is kept, and with --auto-rename the new one gets a number")
+    func numberedBesideTheUsers() async throws {
+        let server = try await home.serve(Self.named)
+        try home.makeFolder("out")
+        try home.write("mine".utf8, to: "out/name.zip")
+        let get = ["get", "-J", "-P", home["out"], server.url("/a")]
+        await home.run(get).expect(.cannotCreate, says: "--auto-rename keeps both")
+        for _ in 1...2 {
+            await home.run(get + ["--auto-rename"]).expect(.success)
+            #expect(try home.names(in: "out") == ["name.1.zip", "name.zip"])
+        }
+        #expect(try home.bytes("out/name.zip") == Array("mine".utf8))
+        #expect(Self.content("/a").matches(try home.bytes("out/name.1.zip")))
     }
 
     /// URLs that all end alike, as those of downloads from a database do, get the server's names.

@@ -50,6 +50,17 @@ struct ServerFilenameTests {
         }
     }
 
+    @Test("After a redirect, the last URL names the file if the server does not", arguments: [nil, "named"])
+    func redirected(name: String?) async throws {
+        try await Origin.with({ request in
+            if request.path == "/other%20name.iso" { return .file(Self.resource(named: name), for: request) }
+            return .status("302 Found", fields: [("Location", "/other%20name.iso")])
+        }) { origin in
+            let result = try await origin.get { $0.usesServerFilename = true }
+            #expect(result.path == origin.folder[name ?? "other name.iso"])
+        }
+    }
+
     @Test("A name sent once stays, in any folder, if later answers send none")
     func interrupted() async throws {
         try await Origin.with({ request in

@@ -226,9 +226,12 @@ struct DownloadURLTests {
             ("http://h/%C3%A9", "\u{E9}"),
             ("http://h/", nil), ("http://h/a/", nil), ("http://h/a/..", nil), ("http://h/.", nil),
             ("http://h/%2e%2e", nil),
-            ("http://h/..%2Fx", nil), ("http://h/%00", nil), ("http://h/a%0D%0Ab", nil), ("http://h/%1B%5D0", nil),
-            ("http://h/%7F", nil),
-            ("http://h/%FF", nil), ("http://h/.bashrc", ".bashrc"), ("http://h/%252e%252e", "%2e%2e"),
+            // What cannot be in a name stays encoded.
+            ("http://h/..%2Fx", "..%2Fx"), ("http://h/%00", "%00"), ("http://h/a%0D%0Ab", "a%0D%0Ab"),
+            ("http://h/%1B%5D0", "%1B]0"), ("http://h/%7F", "%7F"), ("http://h/a%2fb%2Fc", "a%2Fb%2Fc"),
+            ("http://h/%FF", "%FF"), ("http://h/%E9t%E9.pdf", "%E9t%E9.pdf"), ("http://h/%C3%A9%E9", "\u{E9}%E9"),
+            ("http://h/%E2%80%8Fx.zip", "%E2%80%8Fx.zip"), ("http://h/%E2%82.txt", "%E2%82.txt"), ("http://h/a%", "a%"),
+            ("http://h/.bashrc", ".bashrc"), ("http://h/%252e%252e", "%2e%2e"),
         ] as [(String, String?)])
     func name(text: String, expected: String?) throws {
         #expect(try DownloadURL(text).lastPathComponent == expected)
@@ -236,11 +239,20 @@ struct DownloadURLTests {
 
     @Test("L02: a name is no longer than a file system permits")
     func longName() throws {
-        #expect(try DownloadURL("http://h/" + String(repeating: "a", count: 200)).lastPathComponent?.count == 200)
-        #expect(try DownloadURL("http://h/" + String(repeating: "a", count: 201)).lastPathComponent == nil)
+        func name(_ text: String) throws -> String? { try DownloadURL("http://h/\(text)").lastPathComponent }
+        for count in [201, 255] {
+            #expect(try name(String(repeating: "a", count: count))?.count == count)
+        }
+        #expect(try name(String(repeating: "a", count: 256)) == String(repeating: "a", count: 255))
+        #expect(try name("\(String(repeating: "a", count: 300)).zip") == "\(String(repeating: "a", count: 251)).zip")
+        // Cut between two characters: 125 of 2 bytes.
+        let cut = String(repeating: "\u{E9}", count: 125)
+        #expect(try name("\(String(repeating: "%C3%A9", count: 126)).pdf") == "\(cut).pdf")
+        // What follows a dot is no extension if it is long, or if nothing precedes the dot.
+        #expect(try name("a.\(String(repeating: "b", count: 300))")?.utf8.count == 255)
+        #expect(try name(".\(String(repeating: "b", count: 300))")?.utf8.count == 255)
         // A combining mark that joins the slash into one character.
-        #expect(try DownloadURL("http://h/..%2F%CC%81x").lastPathComponent == nil)
-        #expect(try DownloadURL("http://h/" + String(repeating: "%C3%A9", count: 101)).lastPathComponent == nil)
+        #expect(try name("..%2F%CC%81x") == "..%2F\u{301}x")
     }
 
     @Test(

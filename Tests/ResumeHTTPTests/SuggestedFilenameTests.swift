@@ -22,6 +22,16 @@ struct SuggestedFilenameTests {
             (#"attachment; filename="no end.txt"#, "no end.txt"),
             (#"attachment; filename="plain.txt"; filename*=UTF-8''a%2"#, "plain.txt"),
             (#"attachment; filename=good.txt; filename*=UTF-8''.."#, "good.txt"),
+            // Other words for bytes that are not ASCII, as browsers read them.
+            (#"attachment; filename="plain.txt"; filename*=iso-8859-1''na%EFve%20file.txt"#, "na\u{EF}ve file.txt"),
+            (#"attachment; filename*=ISO-8859-1'en'%A3.txt"#, "\u{A3}.txt"),
+            // The first word is missing; a single quote is part of the name.
+            ("filename=a.txt", "a.txt"), (#"filename="a b.txt"; size=3"#, "a b.txt"),
+            ("attachment; filename=it's.zip", "it's.zip"), (#"attachment; filename='a.zip'"#, "'a.zip'"),
+            ("attachment; filename*=UTF-8''it's.zip", "it's.zip"),
+            // Backslashes of Windows that are not quoted.
+            (#"attachment; filename="C:\x\a.zip""#, "a.zip"),
+            (#"attachment; filename="\\server\share\a.zip""#, "a.zip"),
             // The first of two.
             (#"attachment; filename=a.txt; filename=b.txt"#, "a.txt"),
         ])
@@ -55,13 +65,31 @@ struct SuggestedFilenameTests {
             "attachment; filename=\"..\"", "attachment; filename=\"a/\"", "attachment; filename=\"a\\",
             "attachment; filename=. . .",
             "attachment; filename*=UTF-8''%00", "attachment; filename*=UTF-8''%1b%5b2J", "attachment; filename*=''",
-            "attachment; filename=\"a\u{202E}txt.exe\"", "filename=a.txt",
-            "attachment; filename=\(String(repeating: "a", count: 256))", "attachment; filename=--",
+            "attachment; filename=\"a\u{202E}txt.exe\"",
+            "attachment; filename=--",
             "attachment; filename*=UTF-8''%E3%85%A4",
         ])
     func none(value: String) {
         #expect(name(value) == nil)
         #expect(Representation(fields: HTTPFields()).suggestedFilename == nil)
+    }
+
+    @Test("Bytes that are not UTF-8 are read as Latin-1")
+    func latin1() {
+        var fields = HTTPFields()
+        let value = Array("attachment; filename=\"caf".utf8) + [0xE9] + Array(".txt\"".utf8)
+        fields.append(HTTPField(name: .contentDisposition, lenientValue: value))
+        #expect(Representation(fields: fields).suggestedFilename == "caf\u{E9}.txt")
+    }
+
+    @Test("A name that is too long is cut before its extension")
+    func long() {
+        let stem = String(repeating: "a", count: 300)
+        #expect(name("attachment; filename=\(stem).tar") == "\(stem.prefix(251)).tar")
+        #expect(name("attachment; filename*=UTF-8''\(String(repeating: "%C3%A9", count: 200)).zip")?.utf8.count == 254)
+        #expect(FileName.fitting("a.iso", numbered: 1) == "a.1.iso")
+        #expect(FileName.fitting(".a", numbered: 2) == ".a.2")
+        #expect(FileName.fitting("\(stem.prefix(251)).tar", numbered: 12) == "\(stem.prefix(248)).12.tar")
     }
 
     @Test("Two different fields give no name")

@@ -28,7 +28,7 @@ struct JobTableTests {
             case .due(let id, let destination): "\(id) \(destination)"
             case .done(let job): "done \(job.id)"
             case .repeated: "repeated"
-            case .clash(let position): "clash \(position)"
+            case .clash(let position, _): "clash \(position)"
             }
         }
     }

@@ -14,7 +14,9 @@ final class DownloadList: Sendable {
         var path: String
         /// Where its URL was given.
         let place: Place
-        /// The digest of a list of checksums; nil if there is none, or if it is not known yet.
+        /// The folder that a list names, which is created; nil for that of the command.
+        var folder: String?
+        /// The digest of a list; nil if there is none, or if it is not known yet.
         var digest: HTTPDigest?
     }
 
@@ -47,6 +49,8 @@ final class DownloadList: Sendable {
     /// The request of the first download, since reading the options takes long.
     private let terms = Mutex<DownloadRequest?>(nil)
     private let state: Mutex<State>
+    /// Whether lines have had more than a URL.
+    private let hasDetails = Mutex(false)
 
     /// Reads the arguments of a command, and opens its files.
     ///
@@ -59,11 +63,17 @@ final class DownloadList: Sendable {
         netrc = try command.familiar.netrc(context.environment)
         trust = ConnectionTrust(command.connection)
         state = Mutex(State())
-        let items = try command.urls.enumerated().map { try item($1, at: -1 - Place($0)) }
-        let path = command.files.inputFile
+        let items = try command.urls.enumerated().map { index, url in
+            let place = -1 - Place(index)
+            do throws(CommandFailure) {
+                return try item(ListLine(url: url), at: place)
+            } catch {
+                throw failure(error, at: place, error.status)
+            }
+        }
         try state.withLock { state in
             state.arguments = items[...]
-            if let path { state.file = try InputFile(path) }
+            state.file = try command.files.inputFile.map { try InputFile($0, command.files.inputFormat) }
         }
     }
 
@@ -84,11 +94,12 @@ final class DownloadList: Sendable {
         var result = Part(rejected: part.rejected, isLast: part.isLast)
         for var item in part.items {
             do throws(CommandFailure) {
-                item.digest = try checksums.digest(of: item.url)
+                if item.digest == nil { item.digest = try checksums.digest(of: item.url, to: item.path) }
+                // Otherwise the response may name the file.
+                if item.digest == nil, command.writesToOutput { _ = try checksums.digest(named: [], of: item.url) }
                 result.items.append(item)
             } catch {
-                let message = "\(shown(item.place)): \(error.message)"
-                result.rejected.append(CommandFailure(error.status, message, reason: error.reason))
+                result.rejected.append(failure(error, at: item.place, error.status))
             }
         }
         return result
@@ -104,10 +115,11 @@ final class DownloadList: Sendable {
                 return part
             }
             for line in try file.next(most: most, until: { cancelled.value }) {
+                let place = Place(line.number)
                 do throws(CommandFailure) {
-                    part.items.append(try item(line.text, at: Place(line.number)))
+                    part.items.append(try item(ListLine(line, as: command.files.inputFormat), at: place))
                 } catch {
-                    part.rejected.append(CommandFailure(.refused, error.message, reason: error.reason))
+                    part.rejected.append(failure(error, at: place, .refused))
                 }
             }
             part.isLast = file.isDone
@@ -115,35 +127,29 @@ final class DownloadList: Sendable {
         }
     }
 
-    private func item(_ text: String?, at place: Place) throws(CommandFailure) -> Item {
-        let shown = shown(place)
-        guard let text else { throw CommandFailure(.usage, "\(shown): not in UTF-8") }
-        // Most lines have no space, and a regular expression takes as long as a tenth of a small file.
-        if place >= 0, text.utf8.contains(where: { $0 == 32 || $0 == 9 }),
-            let match = text.firstMatch(of: /(\s)https?:\/\//)
-        {
-            // aria2 takes URLs with tabs between them for servers of the same file.
-            let advice = match.1 == "\t" ? "; several servers of a file are not supported, so name one of them" : ""
-            throw CommandFailure(.usage, "\(shown): several URLs; put each URL on its own line\(advice)")
-        }
+    /// Returns an error with the place of its download.
+    private func failure(_ error: CommandFailure, at place: Place, _ status: ExitStatus) -> CommandFailure {
+        CommandFailure(status, "\(shown(place)): \(error.message)", reason: error.reason)
+    }
+
+    private func item(_ line: ListLine, at place: Place) throws(CommandFailure) -> Item {
         let url: DownloadURL
         do {
-            url = try TypedURL.parse(text)
+            url = try TypedURL.parse(line.url)
         } catch {
-            let advice = place < 0 ? command.advice(for: text) : ""
-            throw CommandFailure(.usage, "\(shown): \(Redaction.problem(error, with: text))\(advice)")
+            let advice = place < 0 ? command.advice(for: line.url) : ""
+            throw CommandFailure(.usage, "\(Redaction.problem(error, with: line.url))\(advice)")
         }
-        guard let path = naming.path(for: url) else {
-            throw CommandFailure(
-                .usage, "\(shown): \(Redaction.url(url)) does not contain a file name. Specify one with --output.")
+        let folder = naming.folder(named: line.folder)
+        guard let path = naming.path(for: url, named: line.name).map({ naming.followed(folder + $0) })
+        else {
+            throw CommandFailure(Reason("url-without-name", with: Redaction.url(url)))
         }
         if place >= 0, naming.isUnsafe(path) {
-            throw CommandFailure(
-                .usage,
-                "\(shown): the name \(Printable.escaped(path)) is hidden or begins with a dash, which a list must "
-                    + "not choose. Download this URL alone, with --output.")
+            throw CommandFailure(Reason("list-hidden-name", with: Printable.escaped(path)))
         }
-        return Item(url: url, path: path, place: place)
+        if line.folder != nil || line.digest != nil { hasDetails.withLock { $0 = true } }
+        return Item(url: url, path: path, place: place, folder: line.folder.map { _ in folder }, digest: line.digest)
     }
 
     /// Returns the request of a recorded job.
@@ -156,13 +162,18 @@ final class DownloadList: Sendable {
     ///   work, or if its URL was damaged.
     func request(for job: Job, as given: JobFeed.Given?) throws -> DownloadRequest {
         if let given, given.url.redacted != job.url || given.destination != job.destination {
-            throw CommandFailure(.tryAgain, "another command has replaced this job; run the command again")
+            throw CommandFailure(.tryAgain, Reason("job-replaced").text)
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
-        let path = naming.path(for: url).map { Destination.path($0, named: job.destination) }
+        let path = naming.path(for: url).map { Destination.path(naming.folder() + $0, named: job.destination) }
         var item = Item(url: url, path: path ?? job.destination, place: job.position)
-        item.digest = try checksums.withLock { $0 }?.digest(of: url)
+        if hasDetails.withLock({ $0 }) {
+            item.path = job.destination
+            item.digest = JobTerms.request(for: job)?.digest
+        } else {
+            item.digest = try checksums.withLock { $0 }?.digest(of: url, to: item.path)
+        }
         return request(for: item)
     }
 
@@ -175,7 +186,18 @@ final class DownloadList: Sendable {
         request.url = item.url
         request.destination = item.path
         if let key = trust.key(named: request.key, of: item.url) { request.key = key }
-        if let digest = item.digest { request.digest = digest }
+        if let digest = item.digest {
+            request.digest = digest
+        } else if let checksums = checksums.withLock({ $0 }) {
+            request.digestNamed = { [self] names in
+                do throws(CommandFailure) {
+                    return try checksums.digest(named: names, of: item.url)
+                } catch {
+                    throw failure(error, at: item.place, error.status)
+                }
+            }
+            request.needs.append("--checksums")
+        }
         netrc?.authorize(&request)
         return request
     }
@@ -191,11 +213,9 @@ final class DownloadList: Sendable {
     }
 
     /// Returns the error of a download whose file is that of another one.
-    func clash(_ item: Item, with first: Place) -> StoreError {
-        StoreError(
-            .destination,
-            "\(shown(item.place)): would be written to \(item.path), as would the URL of \(shown(first)); "
-                + "not downloaded",
-            advice: "Use --auto-rename, or download it with --output.")
+    func clash(_ item: Item, with first: Place, _ url: String) -> StoreError {
+        let place = shown(item.place)
+        let reason = Reason("name-clash", with: place, item.path, Redaction.key(url), shown(first))
+        return StoreError(.destination, reason.text)
     }
 }

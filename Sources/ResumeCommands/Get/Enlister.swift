@@ -43,7 +43,7 @@ final class Enlister: Sendable {
                 if part.isLast { return }
             }
         } catch is CancellationError {
-            run.reporter.mention("resumectl: the list was not read to its end; only the same command fetches the rest")
+            run.reporter.mention(Reason("list-not-read").text)
         } catch {
             // The command line was right, since downloads have started.
             run.reject(CommandFailure((error as? CommandFailure).map { CommandFailure(.refused, $0.message) } ?? error))
@@ -77,8 +77,8 @@ final class Enlister: Sendable {
             case .repeated:
                 run.reporter.expect(-1)
                 continue
-            case .clash(let position):
-                let error = list.clash(item, with: position)
+            case .clash(let position, let url):
+                let error = list.clash(item, with: position, url)
                 let failure = CommandFailure(error)
                 run.reporter.report(failure, error, of: list.request(for: item))
                 run.failed(with: failure.status)
@@ -104,9 +104,7 @@ final class Enlister: Sendable {
         let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
         guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
         for rival in try await run.table.rivals(of: first...last) {
-            run.reporter.note(
-                "\(rival.destination): also the destination of the unfinished download of "
-                    + "\(Redaction.key(rival.url)), which is given up when this one is done")
+            run.reporter.note(Reason("name-rival", with: rival.destination, Redaction.key(rival.url)).text)
         }
     }
 
@@ -115,7 +113,7 @@ final class Enlister: Sendable {
     /// A file whose digest is named is read first, if that is necessary.
     private func existing(_ items: [DownloadList.Item], _ results: [JobTable.Enlisted]) async throws -> [Bool] {
         let files = command.files
-        let hasDigest = command.digest != nil
+        let hasDigest = command.digest != nil || command.checks.checksums != nil
         // A program may be left to run for a file that exists.
         let skipsExisting = files.skipExisting && !files.remoteHeaderName && command.programs.onComplete == nil
         return try await Blocking.run {
@@ -145,9 +143,12 @@ final class Enlister: Sendable {
         var shared: String?
         var jobs: [JobTable.NewJob] = []
         for item in items {
+            // If it cannot be created, the download says so.
+            if let folder = item.folder { try? GetCommand.makeFolder(folder) }
             var request = list.request(for: item)
             request.destination = firstSpelling(of: item.path)
-            let isShared = item.digest == nil && list.netrc?.authorization(for: item.url) == nil && !item.url.hasSecrets
+            let isPlain = item.digest == nil && request.digestNamed == nil && !item.url.hasSecrets
+            let isShared = isPlain && list.netrc?.authorization(for: item.url) == nil
             let terms = (isShared ? shared : nil) ?? JobTerms.text(for: request, key)
             if isShared { shared = terms }
             var job = try JobTerms.job(for: request, at: item.place, terms: terms)

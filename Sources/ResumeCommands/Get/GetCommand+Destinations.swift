@@ -16,16 +16,21 @@ extension GetCommand {
             familiar.createsFolders && !writesToOutput ? path.lastIndex(of: "/").map { String(path[..<$0]) } : nil
         }
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
+        try Self.makeFolder(directory)
+        guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
+            throw CommandFailure(.cannotCreate, Reason("folder-is-file", with: directory).text)
+        }
+    }
+
+    /// Creates a folder and those above it.
+    ///
+    /// - Throws: ``CommandFailure``
+    static func makeFolder(_ directory: String) throws {
         for part in directory.parts(at: "/") {
             let made = directory[..<part.endIndex]
             guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
-            let reason = SystemError.reason(errno)
-            throw CommandFailure(
-                .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created: \(reason)")
-        }
-        guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
-            throw CommandFailure(
-                .cannotCreate, "cannot write to \(directory): it is not a folder. Use --output (-o) to name a file.")
+            let reason = Reason("folder-not-created", with: directory, made, SystemError.reason(errno))
+            throw CommandFailure(.cannotCreate, reason.text)
         }
     }
 
@@ -45,16 +50,22 @@ extension GetCommand {
             other = files.remoteHeaderName ? "download" : nil
         }
 
-        /// Returns the path to write to; nil if the URL contains no name for it.
-        func path(for url: DownloadURL) -> String? {
-            (output ?? url.lastPathComponent ?? other).map { followed(folder + $0) }
+        /// Returns the path in ``folder(named:)`` to write to; nil if there is no name for it.
+        func path(for url: DownloadURL, named name: String? = nil) -> String? {
+            output ?? name ?? url.lastPathComponent ?? other
+        }
+
+        /// Returns the folder with a slash, or one in it that a list names; empty for the working directory.
+        func folder(named name: String? = nil) -> String {
+            guard let name else { return folder }
+            return name.hasPrefix("/") ? "\(name)/" : "\(folder)\(name)/"
         }
 
         /// The path that the user has named; nil if it depends on the URL.
         var path: String? { output.map { followed(folder + $0) } }
 
         /// Returns what a path leads to with --follow-links, if it is a link.
-        private func followed(_ path: String) -> String {
+        func followed(_ path: String) -> String {
             guard followsLinks, (try? Folder.status(at: path))?.kind == .link, let found = unsafe realpath(path, nil)
             else { return path }
             defer { unsafe free(found) }
@@ -65,8 +76,8 @@ extension GetCommand {
         ///
         /// Only the user may choose such a name, with -o.
         func isUnsafe(_ path: String) -> Bool {
-            guard output == nil, let name = path.utf8.dropFirst(folder.utf8.count).first else { return false }
-            return name == UInt8(ascii: ".") || name == UInt8(ascii: "-")
+            guard output == nil, let first = path.split(separator: "/").last?.utf8.first else { return false }
+            return first == UInt8(ascii: ".") || first == UInt8(ascii: "-")
         }
     }
 }

@@ -12,15 +12,17 @@ extension GetCommand {
         let reporter = GetReporter(command: self, context: context)
         guard !first.items.isEmpty || !first.isLast else { return try reject(first, reporter) }
         guard !writesToOutput || context.outputWidth == nil else {
-            throw CommandFailure(
-                .usage, "--output - writes a file to standard output, which is a terminal; redirect it, or name a file")
+            throw CommandFailure(Reason("output-is-terminal"))
         }
         try makeDirectory()
         // Before the first connection is made. One of several that cannot be written does not stop the others.
         for item in first.items where !writesToOutput {
             let request = list.request(for: item)
             do {
-                _ = try await Blocking.run { try request.checkedDestination() }
+                _ = try await Blocking.run {
+                    if let folder = item.folder { try Self.makeFolder(folder) }
+                    return try request.checkedDestination()
+                }
                 break
             } catch  where first.isLast && item.place == first.items.last?.place {
                 let failure = CommandFailure(error)
@@ -69,6 +71,9 @@ extension GetCommand {
 
     /// Reports that none of the first downloads can start.
     func reject(_ part: DownloadList.Part, _ reporter: GetReporter) throws {
+        guard !part.rejected.isEmpty else {
+            throw CommandFailure(.refused, Reason("list-empty", with: files.inputFile ?? "").text)
+        }
         reporter.expect(part.rejected.count)
         for failure in part.rejected { reporter.rejected(failure) }
         reporter.finish(failed: part.rejected.count)
@@ -115,7 +120,7 @@ extension GetCommand {
         _ body: (CurlTransport, _ mostPaused: Int) async throws -> Void
     ) async throws {
         guard !requests.usesHTTP3 || CurlTransport.supportsHTTP3 else {
-            throw CommandFailure(.usage, "--http3: the installed libcurl does not support HTTP/3; leave it out")
+            throw CommandFailure(Reason("http3-missing"))
         }
         var configuration = try connection.configuration(context.environment)
         configuration.usesHTTP3 = requests.usesHTTP3
@@ -132,9 +137,7 @@ extension GetCommand {
         configuration.connectionsPerHost = load.perHost ?? configuration.keptConnections
         configuration.usesHTTP2 = requests.usesHTTP2
         if connection.insecure, !isQuiet {
-            context.say(
-                "warning: --insecure (-k): certificates are not verified, so anyone on the network can replace the file"
-            )
+            context.say(Reason("insecure-warning").text)
         }
         let transport = CurlTransport(configuration)
         let result = await Result { try await body(transport, spare) }
@@ -142,7 +145,7 @@ extension GetCommand {
         let number = configuration.cookies.map(familiar.cookies.save) ?? 0
         if number != 0 {
             let place = familiar.cookies.cookieJar ?? ""
-            context.say("warning: cannot write the cookies to \(place): \(SystemError.reason(number))")
+            context.say(Reason("cookies-not-written", with: place, SystemError.reason(number)).text)
         }
         try result.get()
     }

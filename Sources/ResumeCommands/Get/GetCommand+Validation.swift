@@ -12,7 +12,8 @@ extension GetCommand {
             "--cacert": connection.cacert, "--from": files.from, "--cookie-jar": familiar.cookies.cookieJar,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
-            throw ValidationError("\(option) requires a path, not a URL")
+            let advice = option == "--input-file" ? "; \(Reason("list-of-url").text)" : ""
+            throw ValidationError("\(option) requires a path, not a URL\(advice)")
         }
         try refuse(
             checks.checksums?.contains("://") == true && checksumsURL == nil,
@@ -38,7 +39,6 @@ extension GetCommand {
         try exclude(
             files.overwrite && (files.autoRename || files.skipExisting), "--overwrite",
             with: "--auto-rename or --skip-existing")
-        try exclude(files.autoRename && files.remoteHeaderName, "--auto-rename and --remote-header-name")
         try exclude(files.remoteHeaderName && files.output != nil, "--output and --remote-header-name")
         try exclude(files.from != nil && requests.range != nil, "--from", with: "--range")
         try refuse(

@@ -31,6 +31,7 @@ struct GetCommand: ContextCommand {
         var request = DownloadRequest(url, to: "")
         request.key = requests.key
         request.usesServerFilename = files.remoteHeaderName
+        request.numbersServerFilename = files.remoteHeaderName && files.autoRename
         request.digest = digest
         request.selection = requests.range
         request.condition = checks.condition

@@ -42,6 +42,7 @@ extension GetCommand {
         @Option("o output", completion: .file()) var output: String?
         @Option("P directory", completion: .directory) var directory: String?
         @Option("i input-file", completion: .file()) var inputFile: String?
+        @Option("input-format") var inputFormat = ListLine.Format.auto
         @Option("from", completion: .file()) var from: String?
         @Flag("hold") var hold = false
         @Flag("keep") var keep = false

@@ -1,6 +1,11 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import ResumeHTTP
 
-/// The digests of files, as listed by `sha256sum`, `shasum`, `cksum` or BSD's `sha256`.
+/// The digests of files, as listed by `sha256sum`, `shasum`, `cksum`, BSD's `sha256` or `gpg --print-md`.
 struct Checksums {
     private struct Line {
         /// The path of the file as listed; nil if the file contains nothing but a digest.
@@ -20,33 +25,64 @@ struct Checksums {
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read or contains no SHA-256 or SHA-512.
     init(path: String) throws(CommandFailure) {
-        try self.init(in: try InputFile.bytes(of: path), of: Printable.escaped(path), otherwise: .usage)
+        try self.init(in: try InputFile.bytes(of: path), of: Printable.escaped(path))
     }
 
     /// Reads the bytes of a list.
     ///
-    /// - Throws: ``CommandFailure`` with the status if it contains no SHA-256 or SHA-512.
-    init(in bytes: [UInt8], of source: String, otherwise status: ExitStatus = .refused) throws(CommandFailure) {
+    /// - Throws: ``CommandFailure`` if it contains no SHA-256 or SHA-512.
+    init(in bytes: [UInt8], of source: String) throws(CommandFailure) {
         self.source = source
-        // A server may send millions of lines, and a line takes long in comparison.
-        InputFile.forEachLine(in: bytes[...], ofAtLeast: Self.shortestDigest) { line in
-            guard let line = line.text.flatMap(Self.line) else { return }
-            lines[line.name.flatMap(Self.base), default: []].append(line)
+        // gpg continues a digest in the lines that follow.
+        var begun: (name: String, digits: String)?
+        func end() {
+            guard let whole = begun.take(), let digest = Self.digest(whole.digits[...]) else { return }
+            add(Line(name: whole.name, digest: digest))
         }
-        guard !lines.isEmpty else { throw missing("SHA-256 or SHA-512 checksums", status) }
+        // A server may send millions of lines, and a line takes long in comparison.
+        InputFile.forEachLine(in: Self.utf8(of: bytes)[...], ofAtLeast: Self.shortestLine) { line in
+            guard let text = line.text else { return }
+            if let more = Self.digits(in: text[...]), let before = begun?.digits, !before.isEmpty || more != text {
+                begun?.digits += more
+                return
+            }
+            end()
+            if let line = Self.line(text) { return add(line) }
+            begun = Self.beginning(of: text)
+        }
+        end()
+        guard lines.isEmpty else { return }
+        throw CommandFailure(.refused, Reason("no-checksum", with: source).text, reason: Self.missing)
     }
 
-    private func missing(_ what: String, _ status: ExitStatus = .refused) -> CommandFailure {
-        CommandFailure(status, "\(source) contains no \(what)", reason: Self.missing)
+    private mutating func add(_ line: Line) {
+        lines[line.name.flatMap(Self.base), default: []].append(line)
     }
 
-    /// Returns the digest of the file at a URL.
+    /// Returns the digest of the file at a URL, or of the path that it is written to; nil if there is none.
     ///
     /// Files are found by their names. If several have the same one, that with the most folders in common is taken.
     ///
-    /// - Throws: ``CommandFailure`` if there is none, or if several are equally good.
-    func digest(of url: DownloadURL) throws(CommandFailure) -> HTTPDigest {
-        try digest(of: url.lastPathComponent, in: url.requestTarget.prefix { $0 != "?" }, Redaction.url(url))
+    /// - Throws: ``CommandFailure`` if several are equally good.
+    func digest(of url: DownloadURL, to path: String) throws(CommandFailure) -> HTTPDigest? {
+        let name = url.lastPathComponent
+        if !lines(of: name).isEmpty {
+            return try digest(of: name, in: url.requestTarget.prefix { $0 != "?" }, Redaction.url(url))
+        }
+        return lines(of: Self.base(of: path)).isEmpty ? nil : try digest(ofPath: path)
+    }
+
+    /// Returns the digest of the first of some names that has one.
+    ///
+    /// - Throws: ``CommandFailure`` if none has one, or if several are equally good.
+    func digest(named names: [String], of url: DownloadURL) throws(CommandFailure) -> HTTPDigest {
+        let name = names.first { !lines(of: Self.base(of: $0)).isEmpty }
+        return try digest(of: name.flatMap(Self.base), in: "", Redaction.url(url))
+    }
+
+    private func lines(of name: String?) -> [Line] {
+        // `sha256sum < file` names it "-", and a file next to the download may contain the digest only.
+        lines[name] ?? (lines.count == 1 ? lines[nil] ?? lines["-"] : nil) ?? []
     }
 
     /// Returns the digest of the file at a path, like ``digest(of:)``.
@@ -57,63 +93,98 @@ struct Checksums {
     private func digest(
         of name: String?, in path: Substring, _ shown: String
     ) throws(CommandFailure) -> HTTPDigest {
-        var candidates = lines[name] ?? []
-        // `sha256sum < file` names it "-", and a file next to the download may contain the digest only.
-        if candidates.isEmpty, lines.count == 1 { candidates = lines[nil] ?? lines["-"] ?? [] }
+        let candidates = lines(of: name)
         let depths = candidates.map { Self.folders(of: $0.name ?? "", in: path) }
         let best = zip(candidates, depths).filter { $1 == depths.max() }.map(\.0.digest)
         // The stronger of two algorithms is enough.
         let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
-        guard let digest = strongest.first else { throw missing("SHA-256 or SHA-512 of \(shown)") }
+        guard let digest = strongest.first else {
+            let reason = Reason("no-checksum-of", with: source, shown)
+            throw CommandFailure(.refused, reason.text, reason: Self.missing)
+        }
         guard strongest.allSatisfy({ $0 == digest }) else {
-            throw CommandFailure(
-                .refused, "\(source) contains different checksums for \(shown)", reason: Self.missing)
+            let reason = Reason("checksums-differ", with: source, shown)
+            throw CommandFailure(.refused, reason.text, reason: Self.missing)
         }
         return digest
     }
 
     /// Returns how many folders before the name of a listed file are also before the name in a URL's path.
     private static func folders(of name: String, in path: Substring) -> Int {
-        let listed = name.split(separator: "/").dropLast()
+        let listed = name.split(whereSeparator: isSeparator).dropLast()
         let given = path.split(separator: "/").dropLast()
         return zip(listed.reversed(), given.reversed()).prefix { $0 == $1 }.count
     }
 
-    private static func base(of name: String) -> String? { name.split(separator: "/").last.map(String.init) }
+    private static func base(of name: String) -> String? {
+        name.split(whereSeparator: isSeparator).last.map(String.init)
+    }
 
-    /// Parses `HEX  NAME`, `HEX *NAME`, `SHA256 (NAME) = HEX` or `HEX`.
+    private static func isSeparator(_ character: Character) -> Bool { character == "/" || character == "\\" }
+
+    /// Parses `HEX  NAME`, `HEX *NAME`, `NAME HEX`, `SHA256 (NAME) = HEX` or `HEX`.
     ///
     /// - Returns: nil for other lines, such as comments, signatures and MD5.
     private static func line(_ text: String) -> Line? {
-        let scalars = text.unicodeScalars
-        if let open = scalars.firstIndex(of: "("), let end = scalars.lastIndex(of: ")"), open < end {
-            let name = scalars[scalars.index(after: open)..<end]
-            let algorithm = text[..<open]
-            let rest = text[scalars.index(after: end)...].replacing(" ", with: "", maxReplacements: 2)
-            if algorithms.contains(algorithm.hasSuffix(" ") ? algorithm.dropLast() : algorithm), !name.isEmpty,
-                rest.first == "="
-            {
-                return digest(rest.dropFirst()).map { Line(name: String(name), digest: $0) }
-            }
+        // A backslash before the digest means that those of the name are doubled, which separate folders at any rate.
+        let text = text.replacing("\t", with: " ").trimmingPrefix("\\")
+        let first = text.prefix { $0 != " " }
+        if let digest = digest(first) {
+            let name = String(text[first.endIndex...].drop { $0 == " " || $0 == "*" })
+            return Line(name: name.isEmpty ? nil : name, digest: digest)
         }
-        // A backslash before the digest means that the name is escaped.
-        let isEscaped = scalars.first == "\\"
-        let digits = text.utf8.dropFirst(isEscaped ? 1 : 0).prefix { $0 != UInt8(ascii: " ") }
-        guard let digest = digest(Substring(digits)) else { return nil }
-        var name = scalars[digits.endIndex...].dropFirst()
-        if name.count > 1, name.first == " " || name.first == "*" { name.removeFirst() }
-        guard !name.isEmpty else { return Line(name: nil, digest: digest) }
-        return Line(name: isEscaped ? String(name).replacing("\\\\", with: "\\") : String(name), digest: digest)
+        guard let border = text.lastIndex(where: { $0 == " " || $0 == "=" }),
+            let digest = digest(text[border...].dropFirst())
+        else { return nil }
+        let parts = text[...border].split(separator: "(", maxSplits: 1)
+        guard text[...border].contains("=") else {
+            return Line(name: trimmed(text[..<border]), digest: digest)
+        }
+        guard parts.count == 2, isAlgorithm(parts[0]) else { return nil }
+        return Line(name: String(trimmed(parts[1]).dropLast()), digest: digest)
     }
 
-    private static let algorithms: Set<Substring> = ["SHA256", "SHA512", "SHA2-256", "SHA2-512"]
-    /// The number of digits of SHA-256.
-    private static let shortestDigest = 64
+    /// Returns a name without what separates it from a digest.
+    private static func trimmed(_ name: Substring) -> String {
+        var name = name
+        while let last = name.last, " :=".contains(last) { name.removeLast() }
+        return String(name)
+    }
 
-    /// Parses hexadecimal digits; their number tells the algorithm.
+    /// Parses a line of gpg, whose digest may go on in the next ones: `NAME: HEX HEX …`, or `NAME: SHA256 = HEX HEX …`.
+    private static func beginning(of text: String) -> (name: String, digits: String)? {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), colon > text.startIndex else { return nil }
+        let parts = text[colon...].dropFirst().parts(at: "=", most: 1)
+        guard parts.count == 1 || isAlgorithm(parts[0]) else { return nil }
+        return digits(in: parts[parts.count - 1]).map { (String(text[..<colon]), $0) }
+    }
+
+    /// Returns hexadecimal digits without the spaces between them; nil if there is anything else.
+    private static func digits(in text: Substring) -> String? {
+        let digits = text.filter { $0 != " " }
+        return digits.utf8.allSatisfy { Hexadecimal.digit($0) != nil } ? digits : nil
+    }
+
+    private static func isAlgorithm(_ text: Substring) -> Bool {
+        let name = text.uppercased().filter { $0 != "-" && $0 != " " }
+        return name == "SHA256" || name == "SHA512" || name == "SHA2256" || name == "SHA2512"
+    }
+
+    /// The length of a line that has a group of digits.
+    private static let shortestLine = 8
+
+    /// Parses hexadecimal digits, perhaps after the algorithm and a colon; their number tells the algorithm.
     private static func digest(_ text: Substring) -> HTTPDigest? {
-        HTTPDigest.Algorithm.allCases.first { $0.byteCount * 2 == text.utf8.count }
-            .flatMap { HTTPDigest($0, hexadecimal: String(text)) }
+        let parts = text.parts(at: ":", most: 1)
+        guard parts.count == 1 || isAlgorithm(parts[0]) else { return nil }
+        let digits = String(parts[parts.count - 1])
+        return HTTPDigest.Algorithm.allCases.lazy.compactMap { HTTPDigest($0, hexadecimal: digits) }.first
+    }
+
+    /// Returns a text in UTF-8; one in UTF-16, as PowerShell writes it, begins with a byte order mark.
+    private static func utf8(of bytes: [UInt8]) -> [UInt8] {
+        guard bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) else { return bytes }
+        return Array((String(bytes: bytes, encoding: .utf16) ?? "").utf8)
     }
 }
 

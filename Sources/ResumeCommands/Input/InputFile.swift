@@ -11,6 +11,10 @@ final class InputFile {
         /// The text without surrounding white space; nil if the line is not in UTF-8.
         var text: String?
         var number: Int
+        /// Whether it is indented and begins with a word and `=`, as aria2's options of a URL.
+        var isOption = false
+        /// The lines of that kind that follow it.
+        var options: [String] = []
     }
 
     /// The maximum length of a line in bytes; a file with longer ones is not a list.
@@ -19,6 +23,7 @@ final class InputFile {
     /// The path, without control characters.
     private let name: String
     private let descriptor: Int32
+    private var format: ListLine.Format
     private let status: FileStatus?
     /// Whether a read returns at once; from a pipe, it waits for the writer.
     private var isRegular: Bool { status?.kind == .regular }
@@ -28,13 +33,16 @@ final class InputFile {
     private var number = 1
     /// Lines that have been read and not returned.
     private var lines: [Line] = []
-    private var isAtEnd = false
+    private var (hasBegun, isAtEnd) = (false, false)
 
     /// Opens a file.
     ///
-    /// - Parameter path: The file; `-` for standard input.
+    /// - Parameters:
+    ///   - path: The file; `-` for standard input.
+    ///   - format: Whether lines have options, and whether these are waited for before the first one.
     /// - Throws: ``CommandFailure`` if it cannot be opened, or is a folder.
-    init(_ path: String) throws(CommandFailure) {
+    init(_ path: String, _ format: ListLine.Format = .urls) throws(CommandFailure) {
+        self.format = format
         name = Printable.escaped(path)
         descriptor = unsafe path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
@@ -65,7 +73,7 @@ final class InputFile {
         while !file.isAtEnd {
             bytes += try file.nextBytes()
             guard bytes.count <= 16 << 20 else {
-                throw CommandFailure(.usage, "\(file.name) is too long, or not a text file")
+                throw CommandFailure(Reason("list-too-long", with: file.name))
             }
         }
         return bytes
@@ -97,7 +105,8 @@ final class InputFile {
     /// - Returns: The lines; none at the end.
     /// - Throws: ``CommandFailure`` if the file cannot be read or has too long lines.
     func next(most: Int, until isCancelled: () -> Bool) throws(CommandFailure) -> [Line] {
-        while !isAtEnd, lines.count < most, lines.isEmpty || isRegular {
+        // The line behind them shows that the last one has no more options.
+        while !isAtEnd, lines.count <= most, lines.isEmpty || isRegular || format == .aria2 {
             guard isRegular || waitForInput(isCancelled) else { return [] }
             try readPart()
         }
@@ -126,30 +135,41 @@ final class InputFile {
         if count < 0, errno == EINTR { return [] }
         guard count >= 0 else { throw Self.failure(name, errno) }
         isAtEnd = count == 0
+        guard hasBegun || !buffer.prefix(count).starts(with: [0x1F, 0x8B]) else {
+            throw CommandFailure(Reason("list-compressed", with: name))
+        }
+        hasBegun = true
         return buffer.prefix(count)
     }
 
     private func readPart() throws(CommandFailure) {
         rest += try nextBytes()
         let end = isAtEnd ? rest.endIndex : rest.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        number = Self.forEachLine(in: rest[..<end], from: number) { lines.append($0) }
+        number = Self.forEachLine(in: rest[..<end], from: number) { line in
+            guard line.isOption, format != .urls else { return lines.append(line) }
+            format = .aria2
+            guard let text = line.text, !lines.isEmpty else { return lines.append(line) }
+            lines[lines.count - 1].options.append(text)
+        }
         rest.removeFirst(end)
         guard rest.count <= Self.longestLine else {
-            throw CommandFailure(.usage, "\(name), line \(number): too long for a URL")
+            throw CommandFailure(Reason("list-long-line", with: name, number))
         }
     }
 
     /// Returns a line; nil if it is empty or a comment.
     private static func line(_ bytes: ArraySlice<UInt8>, _ number: Int) -> Line? {
-        guard let text = String(validating: bytes, as: UTF8.self)?.unicodeScalars else {
+        guard let scalars = String(validating: bytes, as: UTF8.self)?.unicodeScalars else {
             return Line(text: nil, number: number)
         }
         // Some editors start a text with a byte order mark.
-        let line = number == 1 && text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
+        let line = number == 1 && scalars.first == "\u{FEFF}" ? scalars.dropFirst() : scalars[...]
         let isShown = { (scalar: Unicode.Scalar) in !scalar.properties.isWhitespace }
         guard let first = line.firstIndex(where: isShown), let last = line.lastIndex(where: isShown), line[first] != "#"
         else { return nil }
-        return Line(text: String(line[first...last]), number: number)
+        let text = String(line[first...last])
+        let isOption = first > line.startIndex && text.prefixMatch(of: /[a-z-]+=/) != nil
+        return Line(text: text, number: number, isOption: isOption)
     }
 }
 

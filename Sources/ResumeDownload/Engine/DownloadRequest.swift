@@ -35,6 +35,8 @@ public struct DownloadRequest: Sendable {
     ///
     /// It takes precedence over any digest announced by the server.
     public var digest: HTTPDigest?
+    /// Returns the digest that the file must have, by the names that its response gives it; nil if ``digest`` says it.
+    package var digestNamed: (@Sendable ([String]) throws -> HTTPDigest)?
     /// The ranges of the file to download, which are concatenated in the destination; nil for the whole file.
     public var selection: RangeSelection?
     /// How the server is asked to compare the received part with its current version.
@@ -137,6 +139,8 @@ public struct DownloadRequest: Sendable {
     var deliveredFile: DeliveredFile?
     /// Which files at the destination may be replaced.
     package var replacing = Replacing.asIfExists
+    /// Whether a file with the server's name is kept whatever it is, and the new one gets a number.
+    package var numbersServerFilename = false
     /// Called with the path and length of a file that is read to compare its digest.
     package var onCheck: (@Sendable (String, Int64) -> Void)?
     /// How many bytes the collector removed while the download was paused; reported when it is resumed.
@@ -227,7 +231,7 @@ public struct DownloadRequest: Sendable {
 
     /// Whether it asks for a whole file of which nothing is known, at any rate.
     var mayBeSmall: Bool {
-        selection == nil && adopts == nil && !restarts && resumeData == nil && !usesServerFilename
+        selection == nil && adopts == nil && !restarts && resumeData == nil && !usesServerFilename && digestNamed == nil
             && acceptEncoding == "identity" && rateLimit == nil && !rateLimiters.contains(where: \.isLimiting)
     }
 

@@ -17,6 +17,7 @@ extension DownloadRun {
             let (response, route) = if let first { try await reply(from: first) } else { try await reply(to: plan) }
             // An address that refuses, or fails, may have expired: the next request asks for a new one.
             history.settled = response.head.status.code < 400 || response.head.status.code == 416 ? route : nil
+            if history.settled != nil { try await takeDigest(from: response) }
             if let delivered = request.deliveredFile, delivered.condition != nil, case .whole = plan {
                 let resource = await transfer.resourceVerdict(on: delivered, from: response.url, response.trust)
                 let verdict = DeliveredVerdict(
@@ -47,6 +48,20 @@ extension DownloadRun {
         } catch let error as TransportError {
             history.settled = nil
             throw try await outcome(of: error, asksForRange: asksForRange)
+        }
+    }
+
+    /// Takes the digest of the names that a response gives the file.
+    private mutating func takeDigest(from response: FetchResponse<any ResponseBody>) async throws {
+        guard request.digest == nil, let digest = request.digestNamed else { return }
+        let sent = Representation(fields: response.head.headerFields)
+        let held = await transfer.partial.representation
+        let names = [sent.suggestedFilename, held?.suggestedFilename, response.url?.lastPathComponent]
+        do {
+            request.digest = try digest(names.compactMap(\.self))
+        } catch {
+            response.body.cancel()
+            throw error
         }
     }
 

@@ -47,8 +47,9 @@ struct DownloadRun {
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
         // A caller found that the file is not the expected one. The server may have another one by now.
-        if request.digest == nil, await transfer.isComplete, try await transfer.refusedDigest != nil {
-            await transfer.requireConfirmation()
+        if request.digest == nil, await transfer.isComplete {
+            let isRefused = try await transfer.refusedDigest != nil
+            if isRefused || request.digestNamed != nil { await transfer.requireConfirmation() }
         }
         while true {
             try await loop.run()
@@ -65,6 +66,7 @@ struct DownloadRun {
         let total = whole.length
         // Another task or process may have received these bytes, under another limit.
         try requireAllowed(length: total)
+        try await confirmName(of: whole)
         let destination = destination(for: whole.representation)
         let digest = await expectedDigest
         let samples = await transfer.agreedSamples

@@ -80,6 +80,8 @@ public struct Downloader: Sendable {
     ) async throws -> DownloadResult {
         var request = request
         request.origins = request.origins ?? origins
+        // Whether a file in place is right, only a response can tell.
+        if request.digestNamed != nil { request.deliveredFile = nil }
         // Before anything is fetched and before waiting for a lease.
         let destination = try request.checkedDestination()
         let checksDigest = request.digest != nil && request.ifExists != .replace

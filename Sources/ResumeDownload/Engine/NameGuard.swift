@@ -9,12 +9,31 @@ final class NameGuard: Sendable {
     private let request: DownloadRequest
     private let store: DownloadStore?
     private var records: DeliveryRecords? { store.map { DeliveryRecords(of: $0) } }
-    /// The destination as it may be written, and the file there if it is compared with what the server sends.
-    private let state = Mutex<(admitted: Destination?, comparison: FileComparison?)>((nil, nil))
+    /// The path that was asked for, the destination as it may be written, and the file there if it is compared with what
+    /// the server sends.
+    private let state = Mutex<(asked: String?, admitted: Destination?, comparison: FileComparison?)>((nil, nil, nil))
+
+    /// The paths that the server's names have become in this process, until the downloads end.
+    private static let claims = Mutex<[String: ObjectIdentifier]>([:])
 
     init(for request: DownloadRequest, in store: DownloadStore?) {
         self.request = request
         self.store = store
+    }
+
+    deinit {
+        guard request.usesServerFilename else { return }
+        let own = ObjectIdentifier(self)
+        Self.claims.withLock { claims in claims = claims.filter { $0.value != own } }
+    }
+
+    /// Claims a path for the server's name; returns false if another download has it.
+    private func claim(_ path: String) -> Bool {
+        let own = ObjectIdentifier(self)
+        return Self.claims.withLock { claims in
+            if claims[path] == nil { claims[path] = own }
+            return claims[path] == own
+        }
     }
 
     /// Whether only this program's files are replaced.
@@ -25,15 +44,46 @@ final class NameGuard: Sendable {
 
     /// Returns a destination as it may be written, if ``admit(_:)`` has decided about it.
     func admitted(_ destination: Destination) -> Destination {
-        state.withLock { $0.admitted.map { $0.path == destination.path ? $0 : destination } ?? destination }
+        state.withLock { $0.asked == destination.path ? $0.admitted : nil } ?? destination
+    }
+
+    /// Decides about the file with the name that the server has chosen: that of another URL is kept, as is any with
+    /// --auto-rename, and the new one gets a number.
+    ///
+    /// - Throws: ``Kept``; `StoreError` with `destinationExists`.
+    func admitNumbered(_ named: Destination) async throws {
+        var place = named
+        var number = 0
+        while true {
+            do {
+                // Another download may have claimed it and delivered a file in between.
+                if try await !isOfOther(place), claim(place.path), try await !isOfOther(place) {
+                    try await admit(place, renames: request.numbersServerFilename)
+                    return state.withLock { $0.asked = named.path }
+                }
+            } catch let error as StoreError where error.code == .destinationExists && request.numbersServerFilename {}
+            number += 1
+            place = named.numbered(number)
+        }
+    }
+
+    /// Whether a download of another URL has delivered a file.
+    private func isOfOther(_ place: Destination) async throws -> Bool {
+        guard request.replacing == .own, request.deliveredFile?.path != place.path, let now = place.found.stamp,
+            let record = try await records?.record(at: place.path), record.url != request.url.redacted
+        else { return false }
+        return record.own(now, at: place, for: record.url) != nil
     }
 
     /// Decides about the file at a destination.
     ///
+    /// - Parameters:
+    ///   - place: The destination.
+    ///   - renames: Whether the new file may get a number.
     /// - Returns: Whether it may be the delivered file that the request knows, so that a conditional request makes sense.
     /// - Throws: ``Kept`` if it has the digest that the caller names; `StoreError` with `destinationExists`.
     @discardableResult
-    func admit(_ place: Destination) async throws -> Bool {
+    func admit(_ place: Destination, renames: Bool = false) async throws -> Bool {
         let found = place.found
         let (record, digest) = try await examine(place, found)
         if case .right(let time)? = digest { throw Kept(.right(checkedAt: time), at: place.path) }
@@ -48,15 +98,17 @@ final class NameGuard: Sendable {
         let own = found.stamp.flatMap { now in
             replacesAny ? now : record.map { place.comparable($0.stamp, with: now) }
         }
-        switch NameDecision(found, own: own, digest: digest, part: replacesAny ? nil : request.selection) {
-        case .write, .keep, .number: destination.replaces = replacesAny
+        let part = replacesAny ? nil : request.selection
+        switch NameDecision(found, own: own, digest: digest, part: part, renames: renames) {
+        case .write, .keep: destination.replaces = replacesAny
+        case .number: throw destination.isRefused(.appeared)
         case .replace(let stamp): (destination.replaces, destination.onlyReplaces) = (true, replacesAny ? nil : stamp)
         case .compare(let size):
             destination.replaces = false
             comparison = FileComparison(with: destination, size: size)
         case .refuse(let refusal): throw destination.isRefused(refusal)
         }
-        state.withLock { $0 = (destination, comparison) }
+        state.withLock { $0 = (place.path, destination, comparison) }
         return digest == nil
     }
 
@@ -127,8 +179,11 @@ struct Kept: Error {
 /// The name of the file, if the server may choose it, and what already has that name.
 extension DownloadRun {
     func destination(for representation: Representation?) -> Destination {
-        names.admitted(
-            request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination)
+        names.admitted(named(by: representation))
+    }
+
+    private func named(by representation: Representation?) -> Destination {
+        request.usesServerFilename ? destination.named(byServer: representation?.suggestedFilename) : destination
     }
 
     /// Throws if the stored bytes could not be delivered under their name.
@@ -139,7 +194,7 @@ extension DownloadRun {
         guard request.usesServerFilename, partial.access != .foreign, let held = partial.representation else { return }
         let isComplete = await transfer.isComplete
         if request.restarts || !isComplete || names.isGuarding {
-            try await requireFree(destination(for: held))
+            try await requireFree(named(by: held))
         }
         try await transfer.setDestination(destination(for: held))
     }
@@ -151,16 +206,21 @@ extension DownloadRun {
     ///   - isNew: Whether the server may have named it otherwise than before.
     /// - Throws: `StoreError` with `destinationExists`; the errors of requests.
     func requireName(of representation: Representation, isNew: Bool) async throws {
-        if request.usesServerFilename, isNew { try await requireFree(destination(for: representation)) }
+        if request.usesServerFilename, isNew { try await requireFree(named(by: representation)) }
         let length = request.selection == nil ? representation.completeLength : await transfer.partial.totalLength
         guard let comparison = try names.sampledComparison(of: length) else { return }
         let file = comparison.destination
         throw file.isRefused(try await samples(of: file, comparison.size, representation))
     }
 
+    /// Decides about the server's name again before the delivery: another process may have delivered a file there.
+    func confirmName(of whole: HeldPartial) async throws {
+        if request.usesServerFilename, names.isGuarding { try await requireFree(named(by: whole.representation)) }
+    }
+
     private func requireFree(_ destination: Destination) async throws {
         if names.isGuarding {
-            _ = try await names.admit(destination)
+            try await names.admitNumbered(destination)
         } else {
             try await Blocking.run { try destination.requireFree() }
         }

@@ -58,7 +58,8 @@ struct RequestSender {
             }
             do {
                 guard try redirection.follow(response.head) else {
-                    var last = FetchResponse(head: response.head, body: response.body, url: redirection.url)
+                    let head = named(response.head, at: redirection.url)
+                    var last = FetchResponse(head: head, body: response.body, url: redirection.url)
                     last.trust = isPlain ? .plain : response.trust ?? .verified
                     return (last, Route(redirection: redirection, isPlain: isPlain))
                 }
@@ -70,6 +71,16 @@ struct RequestSender {
             }
             response.body.cancel()
         }
+    }
+
+    /// Names the file like the URL that a redirect led to, if the server may name it and does not.
+    private func named(_ head: HTTPResponse, at url: DownloadURL) -> HTTPResponse {
+        guard request.usesServerFilename, url != request.url, let name = url.lastPathComponent,
+            Representation(fields: head.headerFields).suggestedFilename == nil
+        else { return head }
+        var head = head
+        head.headerFields[.contentDisposition] = "attachment; filename*=UTF-8''\(PercentEncoding.encoded(name.utf8))"
+        return head
     }
 
     private func message(for plan: Plan, method: HTTPRequest.Method, at redirection: Redirection) -> HTTPRequest {

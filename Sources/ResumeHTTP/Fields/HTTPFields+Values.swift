@@ -31,8 +31,12 @@ extension HTTPFields {
     }
 
     /// Returns the parameters after the first word, with names in lower case, such as those of `Content-Disposition`.
+    ///
+    /// The first word may be missing, and bytes that are not UTF-8 are read as Latin-1.
     func parameters(_ name: HTTPField.Name?) -> [(name: String, value: String)] {
-        var rest = (text(name) ?? "").drop { $0 != ";" }
+        let text = text(name) ?? single(name).map { String(latin1: $0) } ?? ""
+        let first = text.prefix { $0 != ";" }
+        var rest = first.contains("=") ? ";\(text)" : text[first.endIndex...]
         var parameters: [(name: String, value: String)] = []
         while rest.popFirst() != nil {
             let name = rest.prefix { $0 != "=" && $0 != ";" }
@@ -44,7 +48,9 @@ extension HTTPFields {
                 rest.removeFirst()
                 // Up to the closing quote or the end of the field.
                 while let character = rest.popFirst(), character != "\"" {
-                    value.append(character == "\\" ? rest.popFirst() ?? character : character)
+                    // Most servers that send a path of Windows do not quote its backslashes.
+                    let isQuoted = character == "\\" && (rest.first == "\"" || rest.first == "\\")
+                    value.append(isQuoted ? rest.removeFirst() : character)
                 }
             } else {
                 value = String(rest.prefix { $0 != ";" })
@@ -55,6 +61,11 @@ extension HTTPFields {
         }
         return parameters
     }
+}
+
+extension String {
+    /// Reads bytes as ISO-8859-1.
+    init(latin1 bytes: [UInt8]) { self = bytes.map { String(Unicode.Scalar($0)) }.joined() }
 }
 
 extension StringProtocol {

@@ -5,10 +5,25 @@ package enum PercentEncoding {
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
     static func decoded(_ text: String) -> String? {
         guard text.utf8.contains(percent) else { return text }
+        return bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Returns the bytes that a text stands for; nil if a `%` stands alone.
+    static func bytes(of text: String) -> [UInt8]? {
         let bytes = decoded(Array(text.utf8))
         // Two digits for each `%`.
-        guard text.utf8.count - bytes.count == 2 * text.utf8.count(where: { $0 == percent }) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        return text.utf8.count - bytes.count == 2 * text.utf8.count(where: { $0 == percent }) ? bytes : nil
+    }
+
+    /// Replaces `%XX` by the characters of a name that they stand for, and keeps it where that is not one: a slash,
+    /// a control character, and all bytes outside ASCII if they are not UTF-8.
+    static func decodedName(_ text: String) -> String {
+        let bytes = decoded(Array(text.utf8))
+        let name = String(validating: bytes, as: UTF8.self) ?? encoded(bytes) { $0 >= 0x80 }
+        return name.unicodeScalars.reduce(into: "") { name, scalar in
+            let character = String(scalar)
+            name += character == "/" || Printable.escaped(character) != character ? encoded(character.utf8) : character
+        }
     }
 
     /// Replaces `%XX` by the bytes they stand for; a `%` that is not followed by two digits is kept.

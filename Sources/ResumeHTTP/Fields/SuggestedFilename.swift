@@ -3,7 +3,7 @@ import HTTPTypes
 extension Representation {
     /// A filename suggested by a server, restricted to a single harmless path component.
     ///
-    /// It is not empty, not hidden, has at most 255 bytes, and no control characters.
+    /// It is not empty and not hidden, is not too long for file systems, and has no control characters.
     enum SuggestedFilename {
         /// Reads `Content-Disposition` (RFC 6266); nil if it has no usable name.
         ///
@@ -30,15 +30,22 @@ extension Representation {
             var last = scalars[(start ?? scalars.startIndex)...].drop { $0 == "." || $0 == "-" || isBlank($0) }
             while last.last.map(isBlank) ?? false { last.removeLast() }
             let name = String(last)
-            guard !name.isEmpty, name.utf8.count <= 255, Printable.escaped(name) == name else { return nil }
-            return name
+            return name.isEmpty || Printable.escaped(name) != name ? nil : FileName.fitting(name)
         }
 
         /// Decodes a value such as `UTF-8''a%20b` (RFC 8187); nil if it is malformed.
         private static func decoded(_ value: String) -> String? {
             let parts = value.parts(at: "'", most: 2)
-            guard parts.count == 3, parts[0].filter({ $0 != " " }).lowercased() == "utf-8" else { return nil }
-            return PercentEncoding.decoded(parts[2].filter { $0 != " " })
+            guard parts.count == 3 else { return nil }
+            return PercentEncoding.bytes(of: String(parts[2].filter { $0 != " " })).flatMap { text($0, in: parts[0]) }
+        }
+
+        private static func text(_ bytes: [UInt8], in charset: Substring) -> String? {
+            switch charset.withoutSpaces.lowercased() {
+            case "utf-8": String(validating: bytes, as: UTF8.self)
+            case "iso-8859-1": String(latin1: bytes)
+            default: nil
+            }
         }
     }
 }

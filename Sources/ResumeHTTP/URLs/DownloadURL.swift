@@ -148,17 +148,16 @@ public struct DownloadURL: Sendable, Hashable {
         "Basic \(Data(credentials.utf8).base64EncodedString())"
     }
 
-    /// The last component of the path, percent-decoded; nil if the path ends in `/`, or if the component is not a valid
-    /// filename.
+    /// The last component of the path as the name of a file; nil if the path ends in `/`.
+    ///
+    /// It is percent-decoded, except what cannot be in a name, such as `%2F` and bytes that are not UTF-8. A name that is
+    /// too long for file systems is cut before its extension.
     public var lastPathComponent: String? {
         // A secret in the path is not part of the name.
         let path = redactedTarget.utf8.prefix { $0 != UInt8(ascii: "?") }
         let last = path.lastIndex(of: .slash).map { path[$0...].dropFirst() } ?? path
-        guard let name = PercentEncoding.decoded(String(Substring(last))), !name.isEmpty, name != ".", name != "..",
-            name.utf8.count <= 200
-        else { return nil }
-        // Compares scalars, since a combining mark after a slash forms one character with it.
-        return name.unicodeScalars.contains("/") || Printable.escaped(name) != name ? nil : name
+        let name = PercentEncoding.decodedName(String(Substring(last)))
+        return name.isEmpty || name == "." || name == ".." ? nil : FileName.fitting(name)
     }
 
     /// Resolves a `Location` field against this URL.

@@ -1,12 +1,16 @@
+import ResumeHTTP
+
 /// Paths with other names.
 extension Destination {
+    /// Returns a destination with a number before the extension of the file, which replaces nothing.
+    package func numbered(_ number: Int) -> Destination {
+        named(byServer: FileName.fitting(name, numbered: number))
+    }
+
     /// Returns a path with a number before the extension of the file: `image.1.iso`.
     static func path(_ path: String, numbered number: Int) -> String {
         let start = startOfName(in: path)
-        let name = path[start...]
-        // The dot of a hidden file does not begin an extension.
-        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > start else { return "\(path).\(number)" }
-        return "\(path[..<dot]).\(number)\(path[dot...])"
+        return "\(path[..<start])\(FileName.fitting(String(path[start...]), numbered: number))"
     }
 
     /// Returns a path in the same folder with the name of another path.

@@ -67,8 +67,9 @@ extension Connection {
             var job = job
             let first = job.isNamedByServer ? nil : try self.job(at: job.destination, of: listing.list)
             if let first, first.key == job.key, first.terms == job.terms { return [JobTable.Enlisted.repeated] }
-            if let first, !listing.renames { return [.clash(first.position)] }
-            if listing.renames, try first != nil || isOccupied(job.destination, for: job, in: listing.queue) {
+            if let first, !listing.renames { return [.clash(first.position, url: first.url)] }
+            let isNumbered = listing.renames && !job.isNamedByServer
+            if isNumbered, try first != nil || isOccupied(job.destination, for: job, in: listing.queue) {
                 guard try !has(job, in: listing.list) else { return [.repeated] }
                 let earlier = try earlierPath(for: job, in: listing.queue, of: listing.list)
                 job.destination = try earlier ?? freePath(for: job, in: listing.queue, of: listing.list)
@@ -116,7 +117,7 @@ extension Connection {
         if let known, known.list == listing.list {
             if isNew { return .due(known.id, destination: job.destination) }
             // The same resource with other secrets is not a second job.
-            return known.terms == job.terms ? .repeated : .clash(known.position)
+            return known.terms == job.terms ? .repeated : .clash(known.position, url: known.url)
         }
         var file: DeliveredFile?
         if let known, let delivered = known.file, delivered.requester == job.identity().code(listing.key),
@@ -142,9 +143,11 @@ extension Connection {
     }
 
     /// Returns the job of a list with a destination.
-    borrowing func job(at path: String, of list: Int64) throws -> (key: String?, terms: String?, position: Int64)? {
-        try first("SELECT key, terms, position FROM queued WHERE destination = ? AND list = ?", path, list) {
-            ($0.text(0), $0.text(1), $0.integer(2) ?? 0)
+    borrowing func job(
+        at path: String, of list: Int64
+    ) throws -> (key: String?, terms: String?, position: Int64, url: String)? {
+        try first("SELECT key, terms, position, url FROM queued WHERE destination = ? AND list = ?", path, list) {
+            ($0.text(0), $0.text(1), $0.integer(2) ?? 0, $0.text(3) ?? "")
         }
     }
 

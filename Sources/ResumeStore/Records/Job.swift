@@ -125,8 +125,8 @@ extension JobTable {
         case done(Job)
         /// The list contains it already.
         case repeated
-        /// Its file is that of the job at a position of the list.
-        case clash(Int64)
+        /// Its file is that of the job at a position of the list, of a URL.
+        case clash(Int64, url: String)
 
         /// The path of a job that is to run.
         package var destination: String? {

@@ -1,0 +1,73 @@
+import ArgumentParser
+import ResumeHTTP
+
+/// A URL in a list of downloads, and what the list says about its file.
+struct ListLine {
+    /// What the lines of a list are.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        /// A URL, which a tab and a name may follow, or indented lines with aria2's options.
+        case auto
+        /// Only URLs.
+        case urls
+        /// The input file of aria2, whose folders may be anywhere.
+        case aria2
+    }
+
+    let url: String
+    /// The name of the file; nil if the URL or the server names it.
+    private(set) var name: String?
+    /// The folder of the file; nil for that of the command.
+    private(set) var folder: String?
+    private(set) var digest: HTTPDigest?
+
+    /// Takes a URL as it was typed.
+    init(url: String) { self.url = url }
+
+    /// Parses a line and the options that follow it.
+    ///
+    /// - Throws: ``CommandFailure`` with what is wrong with it, and what to write instead.
+    init(_ line: InputFile.Line, as format: Format) throws(CommandFailure) {
+        guard let text = line.text else { throw CommandFailure(Reason("list-not-utf8")) }
+        guard !line.isOption || format == .urls else { throw CommandFailure(Reason("list-option-alone")) }
+        let parts = text.utf8.parts(at: 0x09)
+        url = String(Substring(parts[0]))
+        if parts.count > 1 || url.utf8.contains(0x20) {
+            // aria2 takes URLs with tabs between them for servers of the same file.
+            if text.contains(/\thttps?:/) { throw CommandFailure(Reason("list-servers")) }
+            if text.contains(/\ https?:/) { throw CommandFailure(Reason("list-several")) }
+            guard !url.utf8.contains(0x20), parts.count == 2, format == .auto else {
+                throw CommandFailure(Reason("list-other-text", with: "%20"))
+            }
+            try set("out=\(Substring(parts[1]))", as: format)
+        }
+        for option in line.options { try set(option, as: format) }
+    }
+
+    /// Takes an option as aria2 writes it.
+    private mutating func set(_ text: String, as format: Format) throws(CommandFailure) {
+        let option = text.parts(at: "=", most: 1)
+        let value = String(option[option.count - 1])
+        let parts = value.parts(at: "/")
+        switch option[0] {
+        case "out":
+            guard parts.count == 1, !["", ".", ".."].contains(value) else {
+                throw CommandFailure(Reason("list-name", with: Printable.escaped(value)))
+            }
+            name = value
+        case "dir":
+            guard format == .aria2 || parts.allSatisfy({ !$0.isEmpty && $0.first != "." }) else {
+                throw CommandFailure(Reason("list-folder"))
+            }
+            folder = value
+        case "checksum":
+            digest = HTTPDigest(named: value)
+            guard digest != nil else { throw CommandFailure(Reason("list-checksum")) }
+        default: throw CommandFailure(Reason("list-option", with: Printable.escaped(String(option[0]))))
+        }
+    }
+}
+
+extension CommandFailure {
+    /// The failure of a line of a list or an argument, whose text is in the table of reasons.
+    init(_ reason: Reason) { self.init(.usage, reason.text) }
+}
