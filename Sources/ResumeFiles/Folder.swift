@@ -3,8 +3,17 @@ package struct Folder: Sendable {
     package let file: OpenFile
 
     /// Opens an existing folder; a symbolic link is refused.
-    package init(_ path: String, in parent: Folder? = nil) throws(SystemError) {
-        file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - parent: An open folder that the path is relative to.
+    ///   - shown: The path for messages, if it is another one.
+    ///   - isShared: Whether others share what is created in it; that is also so if they share `parent`.
+    /// - Throws: ``SystemError``
+    package init(
+        _ path: String, in parent: Folder? = nil, as shown: String? = nil, isShared: Bool = false
+    ) throws(SystemError) {
+        file = try OpenFile(path, in: parent?.file, as: shown, flags: O_RDONLY | O_DIRECTORY, isShared: isShared)
     }
 
     /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
@@ -30,21 +39,31 @@ package struct Folder: Sendable {
         #endif
     }
 
-    /// Creates a folder that only its owner may use, if it does not exist.
+    /// Creates a folder if it does not exist; only its owner may use it, and its group if it is shared.
     ///
     /// - Returns: Whether it was created.
     @discardableResult
-    package static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
+    package static func create(
+        _ path: String, in parent: Folder? = nil, isShared: Bool = false
+    ) throws(SystemError) -> Bool {
         let base = parent?.file.descriptor ?? AT_FDCWD
+        // With the set-group-ID bit, everything in it belongs to its group.
+        let mode: mode_t = isShared || parent?.file.isShared == true ? 0o2770 : 0o700
         do {
             let shown = parent?.path(of: path) ?? path
-            try SystemError.check("mkdir", shown) { unsafe mkdirat(base, path, 0o700) }
+            try SystemError.check("mkdir", shown) { unsafe mkdirat(base, path.systemPath, mode & 0o770) }
             // The user's umask may have removed permissions.
-            try SystemError.check("chmod", shown) { unsafe fchmodat(base, path, 0o700, 0) }
+            try SystemError.check("chmod", shown) { unsafe fchmodat(base, path.systemPath, mode, 0) }
             return true
         } catch let error where error.number == EEXIST {
             return false
         }
+    }
+
+    /// Lets what is created in a shared folder belong to its group; another user's folder stays as it is.
+    package func inheritGroup() {
+        guard file.isShared, let status = try? file.status(), status.permissions & 0o2020 == 0o020 else { return }
+        fchmod(file.descriptor, status.permissions | 0o2000)
     }
 
     /// Returns the kind and size of a file without following symbolic links; nil if it does not exist.
@@ -59,12 +78,19 @@ package struct Folder: Sendable {
         var result = stat()
         do {
             try SystemError.check("stat", folder?.path(of: path) ?? path) {
-                unsafe fstatat(folder?.file.descriptor ?? AT_FDCWD, path, &result, flags)
+                unsafe fstatat(folder?.file.descriptor ?? AT_FDCWD, path.systemPath, &result, flags)
             }
         } catch let error where error.isMissing {
             return nil
         }
         return FileStatus(result)
+    }
+
+    /// Returns where a symbolic link leads.
+    package static func target(ofLink path: String) throws(SystemError) -> String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = try SystemError.check("readlink", path) { unsafe readlink(path.systemPath, &target, target.count) }
+        return String(systemPath: target.prefix(count).map { UInt8(bitPattern: $0) })
     }
 
     /// Removes a file; does nothing if it does not exist, or if it is a folder, since the store never creates folders
@@ -76,7 +102,7 @@ package struct Folder: Sendable {
         let status = try status(of: name)
         if status?.kind == .folder { return 0 }
         do {
-            try SystemError.check("unlink", path(of: name)) { unsafe unlinkat(file.descriptor, name, 0) }
+            try SystemError.check("unlink", path(of: name)) { unsafe unlinkat(file.descriptor, name.systemPath, 0) }
         } catch {
             if !error.isMissing { throw error }
         }
@@ -86,20 +112,21 @@ package struct Folder: Sendable {
 
     /// Removes an empty folder.
     package func removeFolder(_ name: String) throws(SystemError) {
-        try SystemError.check("rmdir", path(of: name)) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
+        try SystemError.check("rmdir", path(of: name)) { unsafe unlinkat(file.descriptor, name.systemPath, AT_REMOVEDIR) }
     }
 
     /// Moves a file to another folder of the same file system and replaces an existing file there.
     package func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
         try SystemError.check("rename", path(of: name)) {
-            unsafe renameat(file.descriptor, name, folder.file.descriptor, newName ?? name)
+            unsafe renameat(
+                file.descriptor, name.systemPath, folder.file.descriptor, (newName ?? name).systemPath)
         }
     }
 
     /// Creates a hard link with the same name in another folder.
     package func link(_ name: String, to folder: Folder) throws(SystemError) {
         try SystemError.check("link", path(of: name)) {
-            unsafe linkat(file.descriptor, name, folder.file.descriptor, name, 0)
+            unsafe linkat(file.descriptor, name.systemPath, folder.file.descriptor, name.systemPath, 0)
         }
     }
 
@@ -152,7 +179,7 @@ package struct Folder: Sendable {
             var names: [String] = []
             while names.count < count, let entry = unsafe readdir(stream) {
                 let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+                    unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(systemPath: $0) }
                 }
                 if name != "." && name != ".." { names.append(name) }
             }
@@ -178,6 +205,7 @@ package struct FileStatus: Sendable, Equatable {
     /// The number of hard links.
     package let links: Int
     package let owner: uid_t
+    package let group: gid_t
     /// When its bytes were last modified, in nanoseconds since 1970.
     package let modified: Int64
     /// When its bytes or its status last changed, in nanoseconds since 1970; programs cannot set it.
@@ -201,6 +229,7 @@ package struct FileStatus: Sendable, Equatable {
         identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
         links = Int(clamping: status.st_nlink)
         owner = status.st_uid
+        group = status.st_gid
         permissions = status.st_mode & 0o7777
         #if canImport(Darwin)
         let time = status.st_mtimespec

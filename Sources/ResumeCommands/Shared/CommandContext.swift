@@ -131,8 +131,10 @@ struct CommandContext {
         let cache = environment.folder("XDG_CACHE_HOME", inHome: ".cache")
         #endif
         guard let cache else {
+            let home = environment["HOME"] ?? ""
+            let problem = home.isEmpty ? "HOME is not set" : "HOME is not an absolute path: \(ShellWord.quoted(home))"
             throw CommandFailure(
-                .usage, "HOME is not set. Choose a folder for the store with --store or RESUMECTL_STORE.")
+                .usage, "\(problem). Choose a folder for the store with --store or RESUMECTL_STORE.")
         }
         return "\(cache)/resumectl"
     }
@@ -164,6 +166,7 @@ struct CommandContext {
         var configuration = DownloadStore.Configuration()
         configuration.maximumSize = options.storeMaxSize?.bytes ?? configuration.maximumSize
         configuration.maximumAge = options.storeMaxAge?.duration ?? configuration.maximumAge
+        configuration.isShared = options.storeShared
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
         let told = Atomic<Int64>(0)
@@ -183,8 +186,15 @@ struct CommandContext {
 
 extension [String: String] {
     /// Returns the folder that a variable names with an absolute path, or else one in the user's home.
+    ///
+    /// A relative path is ignored, as the [XDG Base Directory
+    /// Specification](https://specifications.freedesktop.org/basedir-spec/latest/) demands: it would be another folder
+    /// in each working folder.
     func folder(_ variable: String?, inHome name: String) -> String? {
-        if let path = variable.flatMap({ self[$0] }), path.hasPrefix("/") { return path }
-        return self["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/\(name)" }
+        absolutePath(variable) ?? absolutePath("HOME").map { "\($0)/\(name)" }
+    }
+
+    private func absolutePath(_ variable: String?) -> String? {
+        variable.flatMap { self[$0] }.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
     }
 }

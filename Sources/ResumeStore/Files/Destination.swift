@@ -90,7 +90,7 @@ package struct Destination: Sendable, Hashable {
     private var isLinkToOpenFile: Bool {
         let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
             guard let start = buffer.baseAddress else { return }
-            unsafe count = max(readlink(path, start, buffer.count), 0)
+            unsafe count = max(readlink(path.systemPath, start, buffer.count), 0)
         }
         return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
     }
@@ -110,7 +110,7 @@ package struct Destination: Sendable, Hashable {
                     .destination, "the working folder no longer exists", advice: "Use an absolute path.")
             }
             defer { unsafe free(working) }
-            bytes = unsafe String(cString: working).utf8 + [slash] + bytes
+            bytes = unsafe String(systemPath: working).utf8 + [slash] + bytes
         }
         let border = bytes.lastIndex(of: slash) ?? 0
         let last = bytes[(border + 1)...]
