@@ -4,11 +4,8 @@ package struct Folder: Sendable {
 
     /// Opens an existing folder; a symbolic link is refused.
     ///
-    /// - Parameters:
-    ///   - path: The path.
-    ///   - parent: An open folder that the path is relative to.
-    ///   - shown: The path for messages, if it is another one.
-    ///   - isShared: Whether others share what is created in it; that is also so if they share `parent`.
+    /// The parameters are those of ``OpenFile``.
+    ///
     /// - Throws: ``SystemError``
     package init(
         _ path: String, in parent: Folder? = nil, as shown: String? = nil, isShared: Bool = false
@@ -51,9 +48,13 @@ package struct Folder: Sendable {
         let mode: mode_t = isShared || parent?.file.isShared == true ? 0o2770 : 0o700
         do {
             let shown = parent?.path(of: path) ?? path
-            try SystemError.check("mkdir", shown) { unsafe mkdirat(base, path.systemPath, mode & 0o770) }
+            try SystemError.check("mkdir", shown) {
+                unsafe mkdirat(base, path.systemPath, mode & 0o770)
+            }
             // The user's umask may have removed permissions.
-            try SystemError.check("chmod", shown) { unsafe fchmodat(base, path.systemPath, mode, 0) }
+            try SystemError.check("chmod", shown) {
+                unsafe fchmodat(base, path.systemPath, mode, 0)
+            }
             return true
         } catch let error where error.number == EEXIST {
             return false
@@ -62,7 +63,9 @@ package struct Folder: Sendable {
 
     /// Lets what is created in a shared folder belong to its group; another user's folder stays as it is.
     package func inheritGroup() {
-        guard file.isShared, let status = try? file.status(), status.permissions & 0o2020 == 0o020 else { return }
+        guard file.isShared, let status = try? file.status(),
+            status.permissions & 0o2020 == 0o020
+        else { return }
         fchmod(file.descriptor, status.permissions | 0o2000)
     }
 
@@ -86,13 +89,6 @@ package struct Folder: Sendable {
         return FileStatus(result)
     }
 
-    /// Returns where a symbolic link leads.
-    package static func target(ofLink path: String) throws(SystemError) -> String {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = try SystemError.check("readlink", path) { unsafe readlink(path.systemPath, &target, target.count) }
-        return String(systemPath: target.prefix(count).map { UInt8(bitPattern: $0) })
-    }
-
     /// Removes a file; does nothing if it does not exist, or if it is a folder, since the store never creates folders
     /// there.
     ///
@@ -102,7 +98,9 @@ package struct Folder: Sendable {
         let status = try status(of: name)
         if status?.kind == .folder { return 0 }
         do {
-            try SystemError.check("unlink", path(of: name)) { unsafe unlinkat(file.descriptor, name.systemPath, 0) }
+            try SystemError.check("unlink", path(of: name)) {
+                unsafe unlinkat(file.descriptor, name.systemPath, 0)
+            }
         } catch {
             if !error.isMissing { throw error }
         }
@@ -112,7 +110,9 @@ package struct Folder: Sendable {
 
     /// Removes an empty folder.
     package func removeFolder(_ name: String) throws(SystemError) {
-        try SystemError.check("rmdir", path(of: name)) { unsafe unlinkat(file.descriptor, name.systemPath, AT_REMOVEDIR) }
+        try SystemError.check("rmdir", path(of: name)) {
+            unsafe unlinkat(file.descriptor, name.systemPath, AT_REMOVEDIR)
+        }
     }
 
     /// Moves a file to another folder of the same file system and replaces an existing file there.
@@ -126,7 +126,8 @@ package struct Folder: Sendable {
     /// Creates a hard link with the same name in another folder.
     package func link(_ name: String, to folder: Folder) throws(SystemError) {
         try SystemError.check("link", path(of: name)) {
-            unsafe linkat(file.descriptor, name.systemPath, folder.file.descriptor, name.systemPath, 0)
+            unsafe linkat(
+                file.descriptor, name.systemPath, folder.file.descriptor, name.systemPath, 0)
         }
     }
 
@@ -213,8 +214,11 @@ package struct FileStatus: Sendable, Equatable {
     /// The permission bits.
     package let permissions: mode_t
 
-    /// Whether it is a regular file of this user with one name only, so that writing to it changes nothing else.
-    package var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
+    /// Whether it is a regular file with one name only, so that writing to it changes nothing else.
+    package var isSingle: Bool { kind == .regular && links == 1 }
+
+    /// Whether it is one of this user.
+    package var isOwn: Bool { isSingle && owner == geteuid() }
 
     package init(_ status: stat) {
         kind =

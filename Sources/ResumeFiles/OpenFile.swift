@@ -22,15 +22,17 @@ package final class OpenFile: Sendable {
     ///   - isShared: Whether others share what is created in this folder; that is also so if they share `folder`.
     /// - Throws: ``SystemError``.
     package init(
-        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil, flags: Int32, mode: mode_t? = nil,
-        isShared: Bool = false
+        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil,
+        flags: Int32, mode: mode_t? = nil, isShared: Bool = false
     ) throws(SystemError) {
         let isShared = isShared || folder?.isShared == true
         let mode = mode ?? (isShared ? 0o660 : 0o600)
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
         let shown = shown ?? folder.map { path == "." ? $0.path : $0.path(of: path) } ?? path
-        descriptor = try SystemError.check("open", shown) { unsafe openat(base, path.systemPath, all, mode) }
+        descriptor = try SystemError.check("open", shown) {
+            unsafe openat(base, path.systemPath, all, mode)
+        }
         self.path = shown
         self.isShared = isShared
         guard flags & O_CREAT != 0 else { return }

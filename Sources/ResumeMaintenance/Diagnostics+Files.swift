@@ -15,16 +15,14 @@ extension Diagnostics {
         let root: Folder
         do {
             let place = try StorePlace(of: path, isShared: isShared)
-            if let objection = place.objection {
-                return [Check(name: "folder", value: "refused", problem: objection.message, remedy: objection.remedy)]
-            }
+            if let objection = place.objection { return [refusal(objection.message, objection.remedy)] }
             if !place.isThere {
                 try place.requireCreatable()
                 return [Check(name: "folder", value: "can be created")]
             }
             root = try Folder(place.path, as: path, isShared: isShared)
-        } catch where error.isRefused {
-            return [Check(name: "folder", value: "refused", problem: "\(error).", remedy: .writableStore)]
+        } catch let error where error.isRefused {
+            return [refusal(error.description, .writableStore)]
         } catch {
             let problem = "\(error). Choose a separate folder for the store."
             return [Check(name: "folder", value: "cannot be opened", problem: problem)]
@@ -60,6 +58,10 @@ extension Diagnostics {
             checks.append(Check(name: "set_aside", value: value))
         }
         return checks
+    }
+
+    private static func refusal(_ problem: String, _ remedy: StoreError.Remedy?) -> Check {
+        Check(name: "folder", value: "refused", problem: "\(problem).", remedy: remedy)
     }
 
     private static func check(_ name: String, in folder: Folder, at path: String, of store: String) -> Check {

@@ -101,7 +101,9 @@ struct ForeignStoreTests {
         }
     }
 
-    @Test("A folder above the store is refused if its group has other members", .enabled(if: Shell.isRoot, "needs root"))
+    @Test(
+        "A folder above the store is refused if its group has other members",
+        .enabled(if: Shell.isRoot, "needs root"))
     func groups() async throws {
         try await TemporaryFolder.with { folder in
             let get = ["get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]

@@ -18,7 +18,7 @@ extension GetCommand {
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
         for part in directory.parts(at: "/") {
             let made = directory[..<part.endIndex]
-            guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
+            guard !part.isEmpty, unsafe mkdir(String(made).systemPath, 0o777) != 0, errno != EEXIST else { continue }
             let reason = SystemError.reason(errno)
             throw CommandFailure(
                 .cannotCreate, "cannot write to \(directory): the folder \(made) cannot be created: \(reason)")

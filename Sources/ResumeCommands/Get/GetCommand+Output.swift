@@ -50,7 +50,7 @@ extension GetCommand {
             stream = downloader.makeStream(request) { [path = request.destination] event in
                 // The end is reported when it has been written.
                 guard case .finished = event else { return onEvent(event) }
-                _ = unsafe unlink(path)
+                _ = unsafe unlink(path.systemPath)
             }
         }
         do {

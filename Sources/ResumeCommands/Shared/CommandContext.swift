@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
@@ -132,9 +137,10 @@ struct CommandContext {
         #endif
         guard let cache else {
             let home = environment["HOME"] ?? ""
-            let problem = home.isEmpty ? "HOME is not set" : "HOME is not an absolute path: \(ShellWord.quoted(home))"
+            let problem = home.isEmpty ? "set" : "an absolute path: \(ShellWord.quoted(home))"
             throw CommandFailure(
-                .usage, "\(problem). Choose a folder for the store with --store or RESUMECTL_STORE.")
+                .usage,
+                "HOME is not \(problem). Choose a folder for the store with --store or RESUMECTL_STORE.")
         }
         return "\(cache)/resumectl"
     }
@@ -185,6 +191,15 @@ struct CommandContext {
 }
 
 extension [String: String] {
+    /// The environment of the process; each value may be a path.
+    static var ofProcess: [String: String] {
+        var values = ProcessInfo.processInfo.environment
+        for name in values.keys {
+            values[name] = unsafe getenv(name).map { unsafe String(systemPath: $0) }
+        }
+        return values
+    }
+
     /// Returns the folder that a variable names with an absolute path, or else one in the user's home.
     ///
     /// A relative path is ignored, as the [XDG Base Directory
@@ -195,6 +210,9 @@ extension [String: String] {
     }
 
     private func absolutePath(_ variable: String?) -> String? {
-        variable.flatMap { self[$0] }.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
+        guard let path = variable.flatMap({ self[$0] }),
+            path.utf8.first == UInt8(ascii: "/")
+        else { return nil }
+        return path
     }
 }

@@ -75,7 +75,7 @@ extension StoreFolder {
         guard status.owner == geteuid() else {
             return StoreError(
                 .notAStore, "\(path) belongs to another user (number \(status.owner), not \(geteuid()))",
-                advice: "Run this program as that user, or choose a folder that belongs to this user.",
+                advice: "Run this program as that user.",
                 remedy: .shareStore)
         }
         guard status.permissions & 0o022 == 0 else {

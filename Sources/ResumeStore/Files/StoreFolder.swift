@@ -55,16 +55,15 @@ package struct StoreFolder: Sendable {
     package init(path: String, creating: Bool, isShared: Bool = false) throws {
         do {
             var place = try StorePlace(of: path, isShared: isShared)
-            if creating, !place.isThere {
-                if let objection = place.objection { throw objection }
+            if creating, !place.isThere, place.objection == nil {
                 // A folder that cannot be read is checked when the store is there.
                 try Self.requireLocalDisk(try? Folder(place.folder), of: path)
                 try place.create()
                 // Another user may have created one of them in the meantime.
                 place = try StorePlace(of: path, isShared: isShared)
             }
+            if creating || place.isThere, let objection = place.objection { throw objection }
             guard place.isThere else { throw SystemError(number: ENOENT, call: "open", path: path) }
-            if let objection = place.objection { throw objection }
             try place.requireMember()
             pathWithoutLinks = place.path
             root = try Folder(place.folder, as: path, isShared: isShared)
@@ -96,7 +95,6 @@ package struct StoreFolder: Sendable {
         try Self.requirePrivate(root, at: path, of: path)
         try Self.requirePrivate(blobs, at: "\(path)/blobs", of: path)
         try requireSamePlace()
-        try Self.requireLocalDisk(root, of: path)
     }
 
     private static func requireLocalDisk(_ folder: Folder?, of path: String) throws(StoreError) {
@@ -160,10 +158,10 @@ package struct StoreFolder: Sendable {
     func fillReserve() {
         if let status = try? root.status(of: Self.reserveName) {
             // A link, a device or a file with several names must not be written to or removed.
-            guard mayUse(status), status.size < Self.reserveSize else { return }
+            guard status.isSingle, status.size < Self.reserveSize else { return }
         }
         guard let file = try? OpenFile(Self.reserveName, in: root.file, flags: O_RDWR | O_CREAT),
-            (try? file.status()).map(mayUse) == true
+            (try? file.status())?.isSingle == true
         else { return }
         let block = [UInt8](repeating: 0x52, count: 64 * 1024)
         for offset in stride(from: 0, to: Self.reserveSize, by: block.count) {
@@ -176,14 +174,9 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    /// Whether a reserve is a file with one name of this user, or of another one of a shared store.
-    private func mayUse(_ reserve: FileStatus) -> Bool {
-        reserve.isOwn || root.file.isShared && reserve.kind == .regular && reserve.links == 1
-    }
-
     /// Removes the reserve to free its space.
     package func giveUpReserve() {
-        guard let status = try? root.status(of: Self.reserveName), mayUse(status) else { return }
+        guard (try? root.status(of: Self.reserveName))?.isSingle == true else { return }
         // If this fails, nothing is freed, and the caller's next attempt reports the error.
         _ = try? root.remove(Self.reserveName)
     }

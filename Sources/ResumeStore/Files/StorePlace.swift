@@ -15,9 +15,6 @@ package struct StorePlace {
     /// The names that do not exist.
     private var missing: ArraySlice<String> = []
 
-    /// The most symbolic links on the way, as in Linux.
-    private static let mostLinks = 40
-
     /// Follows the path of a store from the root, so that a part is checked before what others could put in it.
     ///
     /// - Throws: ``SystemError``.
@@ -33,14 +30,20 @@ package struct StorePlace {
                 continue
             }
             let next = "\(path)/\(name)"
-            switch name == ".." ? nil : try check(next, isLast: rest.isEmpty) {
-            case nil where name == "..":
-                path = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+            if name == ".." {
+                // It has no links any more.
+                path = Self.path(of: Self.split(path).dropLast())
+                continue
+            }
+            switch try check(next, isLast: rest.isEmpty) {
             case nil:
                 missing.append(name)
             case .link:
                 links += 1
-                guard links <= Self.mostLinks else { throw SystemError(number: ELOOP, call: "open", path: store) }
+                // As many as in Linux.
+                guard links <= 40 else {
+                    throw SystemError(number: ELOOP, call: "open", path: store)
+                }
                 let target = try Folder.target(ofLink: next)
                 if target.utf8.first == UInt8(ascii: "/") { path = "" }
                 rest = Self.split(target) + rest
@@ -62,7 +65,12 @@ package struct StorePlace {
 
     /// By bytes, since a combining mark may follow a slash.
     private static func split(_ path: String) -> [String] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter { $0 != "." }
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        return parts.map { String(Substring($0)) }.filter { $0 != "." }
+    }
+
+    private static func path(of names: some Sequence<String>) -> String {
+        names.map { "/\($0)" }.joined()
     }
 
     /// Creates the missing folders.
@@ -86,7 +94,8 @@ package struct StorePlace {
     ///
     /// - Throws: ``SystemError``
     package func requireCreatable() throws(SystemError) {
-        try SystemError.check("mkdir", isThere ? store : "\(path)/\(missing[0])") {
+        let shown = path + Self.path(of: missing.prefix(1))
+        try SystemError.check("mkdir", shown) {
             unsafe faccessat(AT_FDCWD, folder.systemPath, W_OK | X_OK, AT_EACCESS)
         }
     }
@@ -97,15 +106,16 @@ package struct StorePlace {
     func requireMember() throws {
         guard isShared, let status = try Folder.status(at: path) else { return }
         for name in ["", "/blobs", "/\(StoreFolder.databaseName)"] {
-            guard unsafe faccessat(AT_FDCWD, (path + name).systemPath, R_OK | W_OK, AT_EACCESS) != 0, errno == EACCES else {
-                continue
-            }
+            let file = (path + name).systemPath
+            guard unsafe faccessat(AT_FDCWD, file, R_OK | W_OK, AT_EACCESS) != 0,
+                errno == EACCES
+            else { continue }
+            let owners = "user \(status.owner) and group \(status.group)"
+            let word = ShellWord.quoted(store)
             throw StoreError(
                 .notAStore,
-                "user \(geteuid()) may not use \(store)\(name); the store belongs to user \(status.owner) and group "
-                    + "\(status.group)",
-                advice: "Let its owner add this user to the group, and run 'chmod -R g+rwX \(ShellWord.quoted(store))'."
-            )
+                "user \(geteuid()) may not use \(store)\(name); the store belongs to \(owners)",
+                advice: "Let its owner add this user to the group, and run 'chmod -R g+rwX \(word)'.")
         }
     }
 }
@@ -120,28 +130,35 @@ extension StorePlace {
         guard let status = try Folder.status(at: path) else { return nil }
         guard !isShared, objection == nil else { return status.kind }
         let isLink = status.kind == .link
-        // What the store itself must be like is checked when it is open.
-        let text: String? =
-            if isLast {
-                isLink ? "\(store) is a symbolic link to \(try Folder.target(ofLink: path)), not a folder" : nil
-            } else {
-                Self.problem(status).map { "a \(isLink ? "symbolic link" : "folder") above \(store), \(path), \($0)" }
-            }
-        objection = text.map { StoreError(.notAStore, $0, remedy: .shareStore) }
+        if isLast {
+            // What the folder itself must be like is checked when it is open.
+            guard isLink else { return status.kind }
+            let target = try Folder.target(ofLink: path)
+            object("\(store) is a symbolic link to \(target), not a folder")
+        } else if let problem = Self.problem(status) {
+            let kind = isLink ? "symbolic link" : "folder"
+            object("a \(kind) above \(store), \(path), \(problem)")
+        }
         return status.kind
+    }
+
+    private mutating func object(_ message: String) {
+        objection = StoreError(.notAStore, message, remedy: .shareStore)
     }
 
     /// Returns how others could replace what is in a folder, or a link.
     private static func problem(_ status: FileStatus) -> String? {
-        if ![geteuid(), 0].contains(status.owner), status.owner != unknownUser || seesAllUsers {
+        let isTrusted = [geteuid(), 0].contains(status.owner)
+        if !isTrusted, status.owner != unknownUser || seesAllUsers {
             return "belongs to another user (number \(status.owner)), who could replace the store"
         }
         // The permissions of links do not count; in a folder with a sticky bit, names belong to their owners.
-        guard status.kind == .folder, status.permissions & 0o1000 == 0 else { return nil }
-        if status.permissions & 0o002 != 0 {
+        let writers = status.permissions & 0o1022
+        guard status.kind == .folder, writers & 0o1000 == 0 else { return nil }
+        if writers & 0o002 != 0 {
             return "lets all users replace the store: they may write to it, and it has no sticky bit"
         }
-        guard status.permissions & 0o020 != 0, !LocalGroup.isPrivate(status.group) else { return nil }
+        guard writers != 0, !LocalGroup(number: status.group).isPrivate else { return nil }
         return "lets the group \(status.group) replace the store: it may write to it, and it has no sticky bit"
     }
 
@@ -150,40 +167,49 @@ extension StorePlace {
 
     /// Whether this process is in a user namespace with all users, such as the initial one.
     private static var seesAllUsers: Bool {
-        guard let bytes = try? OpenFile("/proc/self/uid_map", flags: O_RDONLY).bytes(64) else { return true }
+        let file = try? OpenFile("/proc/self/uid_map", flags: O_RDONLY)
+        guard let bytes = try? file?.bytes(64) else { return true }
         return String(decoding: bytes, as: UTF8.self).contains("4294967295")
     }
 }
 
-/// The groups of this machine.
-enum LocalGroup {
-    /// Whether a group is known to have no members but this user and root, such as the group that most systems create for
-    /// each user.
-    ///
-    /// Only the files of this machine are read: other services would have to be asked for every user.
-    static func isPrivate(_ group: gid_t) -> Bool {
+/// A group of this machine.
+///
+/// Only its files are read: other services would have to be asked for every user.
+private struct LocalGroup {
+    let number: gid_t
+
+    /// Whether it is known to have no members but this user and root, as the group that most systems create for each user.
+    var isPrivate: Bool {
         let user = geteuid()
-        let users = lines("/etc/passwd", numbers: 2, 3)
-        // Root's group has the same members everywhere.
-        guard group == 0 || users.contains(where: { $0.numbers[0] == user }) else { return group == user }
-        let others = users.filter { ![user, 0].contains($0.numbers[0]) }
-        guard let entry = lines("/etc/group", numbers: 2).first(where: { $0.numbers[0] == group }) else {
-            return group == user
+        var (isKnown, names) = (number == 0, Set<Substring>())
+        for fields in Self.lines("/etc/passwd") where fields.count > 3 {
+            switch uid_t(fields[2]) {
+            case user:
+                isKnown = true
+                names.insert(fields[0])
+            case 0:
+                names.insert(fields[0])
+            default:
+                // The group of another user.
+                if gid_t(fields[3]) == number { return false }
+            }
         }
-        let members = entry.fields.count > 3 ? entry.fields[3].split(separator: ",") : []
-        let known = users.filter { [user, 0].contains($0.numbers[0]) }.map(\.fields[0])
-        return members.allSatisfy(known.contains) && !others.contains { $0.numbers[1] == group }
+        let entry = Self.lines("/etc/group").first { fields in
+            fields.count > 3 && gid_t(fields[2]) == number
+        }
+        guard isKnown, let entry else { return number == user }
+        return names.isSuperset(of: entry[3].split(separator: ","))
     }
 
-    /// Returns the lines of such a file that have numbers in these fields.
-    private static func lines(
-        _ path: String, numbers: Int...
-    ) -> [(fields: [Substring], numbers: [uid_t])] {
-        guard let bytes = try? OpenFile(path, flags: O_RDONLY).bytes(1 << 20), bytes.count < 1 << 20 else { return [] }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
-            let found = numbers.compactMap { $0 < fields.count ? uid_t(fields[$0]) : nil }
-            return found.count == numbers.count ? (fields, found) : nil
+    /// Returns the fields of each line of a file; none if it is too long.
+    private static func lines(_ path: String) -> [[Substring]] {
+        let most = 1 << 20
+        let file = try? OpenFile(path, flags: O_RDONLY)
+        guard let bytes = try? file?.bytes(most), bytes.count < most else { return [] }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        return lines.map { line in
+            line.split(separator: ":", omittingEmptySubsequences: false)
         }
     }
 }
