@@ -17,7 +17,7 @@ struct DoctorCommand: ContextCommand {
             Diagnostics.Check(name: "resumectl", value: ResumeCtl.configuration.version),
             Diagnostics.Check(name: "store", value: path),
         ]
-        checks += Diagnostics.files(at: path)
+        checks += Diagnostics.files(at: path, isShared: storeOptions.storeShared)
         do {
             checks += try await context.withStore(storeOptions) { store in try await store.diagnose() }
         } catch let error as StoreError {
@@ -42,7 +42,7 @@ struct DoctorCommand: ContextCommand {
     }
 
     private func rebuild(at path: String, _ context: CommandContext) async throws {
-        let report = try await DownloadStore.rebuild(at: path)
+        let report = try await DownloadStore.rebuild(at: path, isShared: storeOptions.storeShared)
         var findings: [Finding] = []
         if report.wasWhole {
             // Even if SQLite finds no damage in the database, its rows may be wrong.

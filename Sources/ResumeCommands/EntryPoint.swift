@@ -3,11 +3,6 @@
 #else
 import Dispatch
 #endif
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 import ResumeFiles
 import ResumeSQLite
 import Synchronization
@@ -26,7 +21,7 @@ package func runProgram(
     Signals.hold()
     OpenFileLimit.raise()
     SQLiteLibrary.countNoMemory()
-    let context = CommandContext.process(environment: ProcessInfo.processInfo.environment)
+    let context = CommandContext.process(environment: .ofProcess)
     let words: [String]
     do {
         try requireProc()
@@ -71,16 +66,23 @@ private func requireProc() throws(CommandFailure) {
     #endif
 }
 
+/// The options whose values are paths, which may be any bytes.
+private let pathOptions = ["--store", "--output", "-o", "--directory", "-P"]
+
 /// Returns the arguments of the command line without the program's name.
 ///
-/// - Throws: ``CommandFailure`` for arguments that are not valid UTF-8, which would denote a different file or URL.
+/// - Throws: ``CommandFailure`` for other arguments that are not valid UTF-8, which would denote a different URL.
 private func texts(
     _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) throws(CommandFailure) -> [String] {
     var texts: [String] = []
     for number in 1..<max(Int(count), 1) {
         guard let argument = unsafe arguments?[number] else { break }
-        guard let text = unsafe String(validatingCString: argument) else {
+        let path = unsafe String(systemPath: argument)
+        let isPath = pathOptions.contains { option in
+            texts.last == option || path.hasPrefix("\(option)=")
+        }
+        guard let text = unsafe isPath ? path : String(validatingCString: argument) else {
             throw CommandFailure(.usage, "\(number == 1 ? "the command" : "argument \(number - 1)") is not valid UTF-8")
         }
         texts.append(text)

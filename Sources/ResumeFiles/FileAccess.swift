@@ -44,7 +44,7 @@ package struct FileAccess {
         try file.permit(mode & ~0o070)
         let hasGroup = try file.status().group == replaced.group || fchown(file.descriptor, .max, replaced.group) == 0
         let isKept =
-            unsafe hasGroup && resume_files_copy_list(folder.file.descriptor, name, file.descriptor) == 0
+            unsafe hasGroup && resume_files_copy_list(folder.file.descriptor, name.systemPath, file.descriptor) == 0
         try file.permit(isKept ? mode : mode & ~0o070 | everybody << 3 & mode)
     }
 }

@@ -3,8 +3,14 @@ package struct Folder: Sendable {
     package let file: OpenFile
 
     /// Opens an existing folder; a symbolic link is refused.
-    package init(_ path: String, in parent: Folder? = nil) throws(SystemError) {
-        file = try OpenFile(path, in: parent?.file, flags: O_RDONLY | O_DIRECTORY)
+    ///
+    /// The parameters are those of ``OpenFile``.
+    ///
+    /// - Throws: ``SystemError``
+    package init(
+        _ path: String, in parent: Folder? = nil, as shown: String? = nil, isShared: Bool = false
+    ) throws(SystemError) {
+        file = try OpenFile(path, in: parent?.file, as: shown, flags: O_RDONLY | O_DIRECTORY, isShared: isShared)
     }
 
     /// Opens a folder of the user, for example that of a destination, and optionally follows a symbolic link.
@@ -42,7 +48,9 @@ package struct Folder: Sendable {
     }
 
     /// Whether something is mounted on a name, which can then not be given to another file.
-    package func isMounted(on name: String) -> Bool { unsafe resume_files_is_mount(file.descriptor, name) != 0 }
+    package func isMounted(on name: String) -> Bool {
+        unsafe resume_files_is_mount(file.descriptor, name.systemPath) != 0
+    }
 
     /// The name of the folder.
     package var name: String { file.path.split(separator: "/").last.map { String($0) } ?? "/" }
@@ -61,21 +69,37 @@ package struct Folder: Sendable {
         #endif
     }
 
-    /// Creates a folder that only its owner may use, if it does not exist.
+    /// Creates a folder if it does not exist; only its owner may use it, and its group if it is shared.
     ///
     /// - Returns: Whether it was created.
     @discardableResult
-    package static func create(_ path: String, in parent: Folder? = nil) throws(SystemError) -> Bool {
+    package static func create(
+        _ path: String, in parent: Folder? = nil, isShared: Bool = false
+    ) throws(SystemError) -> Bool {
         let base = parent?.file.descriptor ?? AT_FDCWD
+        // With the set-group-ID bit, everything in it belongs to its group.
+        let mode: mode_t = isShared || parent?.file.isShared == true ? 0o2770 : 0o700
         do {
             let shown = parent?.path(of: path) ?? path
-            try SystemError.check("mkdir", shown) { unsafe mkdirat(base, path, 0o700) }
+            try SystemError.check("mkdir", shown) {
+                unsafe mkdirat(base, path.systemPath, mode & 0o770)
+            }
             // The user's umask may have removed permissions.
-            try SystemError.check("chmod", shown) { unsafe fchmodat(base, path, 0o700, 0) }
+            try SystemError.check("chmod", shown) {
+                unsafe fchmodat(base, path.systemPath, mode, 0)
+            }
             return true
         } catch let error where error.number == EEXIST {
             return false
         }
+    }
+
+    /// Lets what is created in a shared folder belong to its group; another user's folder stays as it is.
+    package func inheritGroup() {
+        guard file.isShared, let status = try? file.status(),
+            status.permissions & 0o2020 == 0o020
+        else { return }
+        fchmod(file.descriptor, status.permissions | 0o2000)
     }
 
     /// Returns the kind and size of a file without following symbolic links; nil if it does not exist.
@@ -90,7 +114,7 @@ package struct Folder: Sendable {
         var result = stat()
         do {
             try SystemError.check("stat", folder?.path(of: path) ?? path) {
-                unsafe fstatat(folder?.file.descriptor ?? AT_FDCWD, path, &result, flags)
+                unsafe fstatat(folder?.file.descriptor ?? AT_FDCWD, path.systemPath, &result, flags)
             }
         } catch let error where error.isMissing {
             return nil
@@ -107,7 +131,9 @@ package struct Folder: Sendable {
         let status = try status(of: name)
         if status?.kind == .folder { return 0 }
         do {
-            try SystemError.check("unlink", path(of: name)) { unsafe unlinkat(file.descriptor, name, 0) }
+            try SystemError.check("unlink", path(of: name)) {
+                unsafe unlinkat(file.descriptor, name.systemPath, 0)
+            }
         } catch {
             if !error.isMissing { throw error }
         }
@@ -117,20 +143,24 @@ package struct Folder: Sendable {
 
     /// Removes an empty folder.
     package func removeFolder(_ name: String) throws(SystemError) {
-        try SystemError.check("rmdir", path(of: name)) { unsafe unlinkat(file.descriptor, name, AT_REMOVEDIR) }
+        try SystemError.check("rmdir", path(of: name)) {
+            unsafe unlinkat(file.descriptor, name.systemPath, AT_REMOVEDIR)
+        }
     }
 
     /// Moves a file to another folder of the same file system and replaces an existing file there.
     package func move(_ name: String, to folder: Folder, as newName: String? = nil) throws(SystemError) {
         try SystemError.check("rename", path(of: name)) {
-            unsafe renameat(file.descriptor, name, folder.file.descriptor, newName ?? name)
+            unsafe renameat(
+                file.descriptor, name.systemPath, folder.file.descriptor, (newName ?? name).systemPath)
         }
     }
 
     /// Creates a hard link with the same name in another folder.
     package func link(_ name: String, to folder: Folder) throws(SystemError) {
         try SystemError.check("link", path(of: name)) {
-            unsafe linkat(file.descriptor, name, folder.file.descriptor, name, 0)
+            unsafe linkat(
+                file.descriptor, name.systemPath, folder.file.descriptor, name.systemPath, 0)
         }
     }
 
@@ -183,7 +213,7 @@ package struct Folder: Sendable {
             var names: [String] = []
             while names.count < count, let entry = unsafe readdir(stream) {
                 let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+                    unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(systemPath: $0) }
                 }
                 if name != "." && name != ".." { names.append(name) }
             }
@@ -217,8 +247,11 @@ package struct FileStatus: Sendable, Equatable {
     /// The permission bits.
     package let permissions: mode_t
 
-    /// Whether it is a regular file of this user with one name only, so that writing to it changes nothing else.
-    package var isOwn: Bool { kind == .regular && links == 1 && owner == geteuid() }
+    /// Whether it is a regular file with one name only, so that writing to it changes nothing else.
+    package var isSingle: Bool { kind == .regular && links == 1 }
+
+    /// Whether it is one of this user.
+    package var isOwn: Bool { isSingle && owner == geteuid() }
 
     package init(_ status: stat) {
         kind =

@@ -6,6 +6,8 @@ package final class OpenFile: Sendable {
     package let descriptor: Int32
     /// The path, for messages; that of its folder if the file has no name.
     package let path: String
+    /// Whether it is a folder of a store that others share, or a file in one.
+    package let isShared: Bool
 
     /// Opens a file or folder.
     ///
@@ -15,22 +17,29 @@ package final class OpenFile: Sendable {
     ///   - shown: The path for messages, if it is another one.
     ///   - flags: `O_RDONLY` etc. `O_CLOEXEC`, `O_NOFOLLOW` and `O_NONBLOCK` are added, the last one so that a FIFO
     ///     cannot block.
-    ///   - mode: The permissions of a new file.
+    ///   - mode: The permissions of a new file; by default, they are those of its owner, and of the group if the folder
+    ///     is shared.
     ///   - isFixed: Whether it has these permissions whatever the umask is; otherwise umask and folder may change them.
+    ///   - isShared: Whether others share what is created in this folder; that is also so if they share `folder`.
     /// - Throws: ``SystemError``.
     package init(
-        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil, flags: Int32, mode: mode_t = 0o600,
-        isFixed: Bool = true
+        _ path: String, in folder: OpenFile? = nil, as shown: String? = nil,
+        flags: Int32, mode: mode_t? = nil, isFixed: Bool = true, isShared: Bool = false
     ) throws(SystemError) {
+        let isShared = isShared || folder?.isShared == true
+        let mode = mode ?? (isShared ? 0o660 : 0o600)
         let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let base = folder?.descriptor ?? AT_FDCWD
         let shown = shown ?? folder.map { path == "." ? $0.path : $0.path(of: path) } ?? path
-        descriptor = try SystemError.check("open", shown) { unsafe openat(base, path, all, mode) }
+        descriptor = try SystemError.check("open", shown) {
+            unsafe openat(base, path.systemPath, all, mode)
+        }
         self.path = shown
+        self.isShared = isShared
         guard flags & O_CREAT != 0, isFixed else { return }
         // The user's umask may have removed permissions of the owner from a new file.
         let made = try status()
-        guard made.kind == .regular, made.size == 0, made.permissions != mode else { return }
+        guard made.kind == .regular, made.owner == geteuid(), made.size == 0, made.permissions != mode else { return }
         try SystemError.check("fchmod", shown) { fchmod(descriptor, mode) }
     }
 
@@ -114,7 +123,7 @@ package final class OpenFile: Sendable {
     /// - Throws: ``SystemError``
     package func name(_ name: String, in folder: Folder) throws(SystemError) {
         try SystemError.check("link", folder.path(of: name)) {
-            unsafe resume_files_name(descriptor, folder.file.descriptor, name)
+            unsafe resume_files_name(descriptor, folder.file.descriptor, name.systemPath)
         }
     }
 }

@@ -6,15 +6,25 @@ import ResumeStore
 extension Diagnostics {
     /// Checks the folder of a store and its files without opening the database, so it works even if that fails.
     ///
-    /// - Parameter path: The store's folder.
-    /// - Returns: Checks of types, owners and permissions; empty if the folder does not exist or is not a store's.
-    package static func files(at path: String) -> [Check] {
+    /// - Parameters:
+    ///   - path: The store's folder.
+    ///   - isShared: Whether others may use it.
+    /// - Returns: Checks of types, owners and permissions, or whether the folder can be created; empty if it is not a
+    ///   store's.
+    package static func files(at path: String, isShared: Bool = false) -> [Check] {
         let root: Folder
         do {
-            root = try Folder(path)
+            let place = try StorePlace(of: path, isShared: isShared)
+            if let objection = place.objection { return [refusal(objection.message, objection.remedy)] }
+            if !place.isThere {
+                try place.requireCreatable()
+                return [Check(name: "folder", value: "can be created")]
+            }
+            root = try Folder(place.path, as: path, isShared: isShared)
+        } catch let error where error.isRefused {
+            return [refusal(error.description, .writableStore)]
         } catch {
-            if error.isMissing { return [] }
-            let problem = "\(error.description). Choose a separate folder for the store."
+            let problem = "\(error). Choose a separate folder for the store."
             return [Check(name: "folder", value: "cannot be opened", problem: problem)]
         }
         // No advice about other folders, whose path may have been given by mistake.
@@ -37,7 +47,7 @@ extension Diagnostics {
             } catch {
                 return "\(file) cannot be checked: \(error)."
             }
-            guard status.permissions & 0o077 != 0 else { return nil }
+            guard !isShared, status.permissions & 0o077 != 0 else { return nil }
             return "other users can access \(file). Run 'chmod 600 \(ShellWord.quoted(file))'."
         }
         let text = problems.isEmpty ? nil : problems.joined(separator: " ")
@@ -50,13 +60,17 @@ extension Diagnostics {
         return checks
     }
 
+    private static func refusal(_ problem: String, _ remedy: StoreError.Remedy?) -> Check {
+        Check(name: "folder", value: "refused", problem: "\(problem).", remedy: remedy)
+    }
+
     private static func check(_ name: String, in folder: Folder, at path: String, of store: String) -> Check {
         do {
             let status = try folder.file.status()
             let mode = String(status.permissions, radix: 8)
-            let isOpen = status.permissions & 0o077 != 0
+            let isOpen = status.permissions & 0o077 != 0 && !folder.file.isShared
             let problem =
-                StoreFolder.objection(to: status, at: path, of: store)?.description
+                StoreFolder.objection(to: status, in: folder, at: path, of: store)?.description
                 ?? (isOpen ? "other users can access it. Run 'chmod 700 \(ShellWord.quoted(path))'." : nil)
             return Check(name: name, value: "mode \(mode)", problem: problem)
         } catch {

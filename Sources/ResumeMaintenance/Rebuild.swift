@@ -28,8 +28,15 @@ extension DownloadStore {
     /// - Returns: What was saved, and where the rest is.
     /// - Throws: `StoreError`: `noStore`, `notAStore`, `inUse`, `busy`, `noSpace`, `io`.
     public static func rebuild(at path: String) async throws -> RebuildReport {
+        try await rebuild(at: path, isShared: false)
+    }
+
+    /// Does the same for a store that others may use.
+    package static func rebuild(at path: String, isShared: Bool) async throws -> RebuildReport {
         try StoreError.refuseForkedChild()
-        return try await Blocking.run { try StoreError.wrapping(at: path) { try Rebuild(at: path).run() } }
+        return try await Blocking.run {
+            try StoreError.wrapping(at: path) { try Rebuild(at: path, isShared: isShared).run() }
+        }
     }
 }
 
@@ -39,8 +46,8 @@ extension DownloadStore {
 struct Rebuild {
     let folder: StoreFolder
 
-    init(at path: String) throws {
-        folder = try StoreFolder(path: path, creating: false)
+    init(at path: String, isShared: Bool) throws {
+        folder = try StoreFolder(path: path, creating: false, isShared: isShared)
         // Also if there are blobs but no database: then nothing can be saved, and nothing is lost.
         try folder.requireStore()
     }

@@ -25,7 +25,7 @@ package struct Connection: ~Copyable {
     ) throws(SQLiteError) -> Connection {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         var opened: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, vfs)
+        let code = unsafe sqlite3_open_v2(path.systemPath, &opened, flags, vfs)
         guard let opened = unsafe opened else {
             throw SQLiteError(code: ResultCode(rawValue: code), message: "not enough memory for a connection")
         }

@@ -81,6 +81,72 @@ struct ForeignStoreTests {
         }
     }
 
+    @Test("A refusal leaves nothing behind in another user's folder", .enabled(if: Shell.isRoot, "needs root"))
+    func nothingMade() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("install", "-d", "-o", "65533", "-m", "755", folder["home"])
+            let get = ["get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]
+            for environment in [
+                ["HOME": folder["home"], "XDG_CACHE_HOME": "", "RESUMECTL_STORE": ""],
+                ["RESUMECTL_STORE": folder["home/a/b/store"]], ["RESUMECTL_STORE": folder["home/../home/store"]],
+            ] {
+                for (command, status) in [(get, 65), (["doctor"], 65), (["list"], 0)] {
+                    let outcome = try await Shell.outcome(Resumectl.path, command, environment: environment)
+                    let text = outcome.errors + outcome.output
+                    #expect(outcome.status == Int32(status), "\(command): \(text)")
+                    #expect(text.contains("belongs to another user (number 65533)") == (status == 65), "\(text)")
+                    #expect(try Files.names(in: folder["home"]).isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "A folder above the store is refused if its group has other members",
+        .enabled(if: Shell.isRoot, "needs root"))
+    func groups() async throws {
+        try await TemporaryFolder.with { folder in
+            let get = ["get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]
+            let environment = ["RESUMECTL_STORE": folder["a/b/store"]]
+            try await Shell.run("mkdir", "-p", "-m", "755", folder["a/b"])
+            // The primary group of user "nobody", a group without a name, and root's own.
+            for (group, mode, status) in [
+                ("nogroup", "2775", 65), ("nogroup", "3775", 75), ("64321", "775", 65), ("root", "2775", 75),
+            ] as [(String, String, Int32)] {
+                try await Shell.run("chgrp", group, folder["a"])
+                try await Shell.run("chmod", mode, folder["a"])
+                let outcome = try await Shell.outcome(Resumectl.path, get, environment: environment)
+                #expect(outcome.status == status, "\(group) \(mode): \(outcome.errors)")
+                #expect(outcome.errors.contains("lets the group") == (status == 65))
+            }
+        }
+    }
+
+    @Test(
+        "Another user's symbolic link above the store is refused, this user's and root's are followed",
+        .enabled(if: Shell.isRoot, "needs root"), arguments: ["1777", "755"])
+    func links(mode: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let get = ["get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]
+            try await Shell.run("mkdir", folder["real"], folder["all"])
+            try await Shell.run("chmod", mode, folder["all"])
+            try await Shell.run("ln", "-s", "../real", folder["all/link"])
+            for (owner, status) in [("65533", 65), ("0", 75)] as [(String, Int32)] {
+                try await Shell.run("chown", "-h", owner, folder["all/link"])
+                let outcome = try await Shell.outcome(
+                    Resumectl.path, get, environment: ["RESUMECTL_STORE": folder["all/link/store"]])
+                #expect(outcome.status == status, "\(owner): \(outcome.errors)")
+                #expect(outcome.errors.contains("a symbolic link above") == (status == 65))
+                #expect(try Files.names(in: folder["real"]).isEmpty == (status == 65))
+            }
+            // A folder that all may write to is unsafe even if a link leads out of it.
+            try await Shell.run("chmod", "777", folder["all"])
+            let outcome = try await Shell.outcome(
+                Resumectl.path, get, environment: ["RESUMECTL_STORE": folder["all/link/store"]])
+            #expect(outcome.status == 65 && outcome.errors.contains("lets all users"), "\(outcome.errors)")
+        }
+    }
+
     @Test("No store is created in a folder that others may write to")
     func made() async throws {
         try await TemporaryFolder.with { folder in

@@ -41,6 +41,24 @@ struct ReadOnlyTests {
         }
     }
 
+    @Test("A home on a read-only file system", .enabled(if: Shell.has("unshare"), "needs unshare"))
+    func home() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", folder["home"])
+            let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\""
+            for (command, status) in [(["get", "http://127.0.0.1:9/a", "-o", folder["out"]], 74), (["doctor"], 65)] {
+                let outcome = try await Shell.outcome(
+                    "unshare", ["-m", "sh", "-c", script, folder["home"], Resumectl.path] + command,
+                    environment: ["HOME": folder["home"], "XDG_CACHE_HOME": "", "RESUMECTL_STORE": ""])
+                let text = outcome.errors + outcome.output
+                #expect(outcome.status == Int32(status), "\(text)")
+                let problem = "\(folder["home/.cache"]): Read-only file system. Choose another store"
+                #expect(text.contains(problem), "\(text)")
+                #expect(text.contains("--store or RESUMECTL_STORE"), "\(text)")
+            }
+        }
+    }
+
     @Test(
         "A read-only folder, and another user's store", .enabled(if: Shell.has("setpriv"), "needs setpriv"),
         arguments: ["65534", "0"])

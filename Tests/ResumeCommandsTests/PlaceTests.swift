@@ -89,6 +89,12 @@ struct PlaceTests {
         // What is no absolute path is to be ignored, by the XDG specification.
         #expect(try await place(["HOME": home["h"], "XDG_CACHE_HOME": "x"]) == home["h/.cache/resumectl"])
         await home.run(["doctor"], environment: ["HOME": ""]).expect(.usage)
+        for (value, text) in [("h", "HOME is not an absolute path: h."), ("", "HOME is not set.")] {
+            await home.run(["doctor"], environment: ["HOME": value, "XDG_CACHE_HOME": "x"])
+                .expect(.usage, says: "\(text) Choose a folder for the store with --store or RESUMECTL_STORE.")
+        }
+        // By bytes: a combining mark may follow the slash.
+        #expect(try await place(["HOME": "/\u{301}h"]) == "/\u{301}h/.cache/resumectl")
         #expect(try await place(["HOME": home["h"], "RESUMECTL_STORE": ""]) == home["h/.cache/resumectl"])
         #endif
         #expect(try home.names().isEmpty)

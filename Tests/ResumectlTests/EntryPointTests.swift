@@ -1,4 +1,5 @@
 internal import Foundation
+import OriginServer
 import TestSupport
 import Testing
 
@@ -29,12 +30,46 @@ struct EntryPointTests {
 
     @Test("An argument that is not UTF-8 is refused, and nothing is done")
     func notUTF8() async throws {
-        let script = "exec \"$0\" get http://127.0.0.1:9/file --retries 0 --output \"$1/$(printf 'a\\377b')\""
-        let outcome = try await Shell.outcome(
-            "sh", ["-c", script, Resumectl.path, folder.path], environment: Resumectl(folder: folder).environment)
-        #expect(outcome.status == 64, "\(outcome.errors)")
-        #expect(outcome.errors == "resumectl: argument 5 is not valid UTF-8\n")
-        #expect(try Files.names(in: folder.path).isEmpty)
+        for words in ["--retries 0 \"http://127.0.0.1:9/$(printf 'a\\377b')\"", "-H a \"$(printf 'b: \\377')\""] {
+            let script = "exec \"$0\" get --output \"$1/out\" \(words)"
+            let outcome = try await Shell.outcome(
+                "sh", ["-c", script, Resumectl.path, folder.path], environment: Resumectl(folder: folder).environment)
+            #expect(outcome.status == 64, "\(outcome.errors)")
+            #expect(outcome.errors == "resumectl: argument 5 is not valid UTF-8\n")
+            #expect(try Files.names(in: folder.path).isEmpty)
+        }
+    }
+
+    @Test(
+        "Folders and files whose names are not UTF-8 are used as they are, also by a later run in another folder",
+        arguments: [
+            ("", "-o out"), ("--store \"$F/st\"", "-o out"), ("--store=\"$F/st\"", "-o \"$F/$(printf 'z\\377')\""),
+            ("", "-P \"$F\""),
+        ])
+    func otherNames(store: String, output: String) async throws {
+        let resource = Resource(Content(length: 300_000, seed: 1), etag: "\"v1\"")
+        try await OriginServer.withServer(handler: {
+            .file(resource, for: $0, cutAfter: $0.headerFields[.range] == nil ? 100_000 : nil)
+        }) { server in
+            // The working folder, and the home with the store that no option names.
+            let script = """
+                F="$1/$(printf 'd\\351p')"; mkdir "$F"; cd "$F"; export HOME="$F"; unset RESUMECTL_STORE XDG_CACHE_HOME
+                "$0" get \(server.baseURL)/file --retries 0 \(store) \(output); echo "cut $?"
+                cd /; "$0" resume \(store) --retries 0 --on-complete 'stat -c %s' > "$1/size"; echo "resumed $?"
+                "$0" history \(store); cd "$1"; for file in *; do printf '%s\\n' "$file"; done | od -An -c
+                ls "$F" | od -An -c; cat size
+                """
+            let outcome = try await Shell.outcome(
+                "sh", ["-c", script, Resumectl.path, folder.path], environment: ["no_proxy": "127.0.0.1"])
+            #expect(outcome.output.contains("cut 75\n") && outcome.output.contains("resumed 0\n"), "\(outcome)")
+            let name = output.hasPrefix("-P") ? "f   i   l   e" : output.contains("z") ? "z 377" : "o   u   t"
+            // One folder, with this name.
+            #expect(outcome.output.contains("   d 351   p  \\n   s   i   z   e  \\n\n"), "\(outcome)")
+            #expect(outcome.output.contains("\(name)  \\n"), "\(outcome)")
+            #expect(outcome.output.contains("\n300000\n"), "\(outcome)")
+            // Messages show the byte.
+            #expect(outcome.output.contains("/d\\xE9p/"), "\(outcome)")
+        }
     }
 
     @Test(

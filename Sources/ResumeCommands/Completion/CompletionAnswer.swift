@@ -58,8 +58,10 @@ struct CompletionAnswer {
             let (typed, home) = path.hasPrefix("~/") ? beginning(of: path) : ("", "")
             return home + path.dropFirst(typed.count)
         }
+        let settings = try? Settings(context, of: root)
+        let isShared = settings?.effective.contains { $0.name == "store-shared" && $0.isSet == true } ?? false
         guard let path = try? context.storePath(store),
-            let found = try? await search.matches(at: path)
+            let found = try? await search.matches(at: path, isShared: isShared)
         else { return [] }
         return found.filter { Printable.escaped($0.text) == $0.text }.map { match in
             let received = match.receivedBytes.map(ByteCount.text) ?? ""

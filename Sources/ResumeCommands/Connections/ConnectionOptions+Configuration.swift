@@ -9,7 +9,7 @@ extension ConnectionOptions {
     func configuration(_ environment: [String: String]) throws -> CurlTransport.Configuration {
         let files = [cacert, certificate?.file].compactMap(\.self)
         if let file = files.first(where: { !CurlTransport.hasCertificates(at: $0) }) {
-            let reason = unsafe access(file, R_OK) == 0 ? "contains no certificates in PEM format" : "cannot be read"
+            let reason = Folder.isThere(file, R_OK) ? "contains no certificates in PEM format" : "cannot be read"
             throw CommandFailure(.notFound, "\(file) \(reason)")
         }
         if let proxy, !proxy.isEmpty, ProxySettings.proxy(proxy) == nil {
@@ -41,7 +41,7 @@ extension ConnectionOptions {
     /// The certificate of --cert, whose password follows a colon; a backslash comes before colons in the name.
     var certificate: CurlTransport.ClientCertificate? {
         cert.map { text in
-            let isName = unsafe access(text, F_OK) == 0
+            let isName = Folder.isThere(text)
             let parts = isName ? nil : text.wholeMatch(of: /((?:\\.|[^:\\])*)(?::(.*))?/)
             let file = parts.map { $0.1.replacing(/\\(.)/) { $0.1 } }
             // Without a password, OpenSSL would ask for one in the terminal.

@@ -14,7 +14,7 @@ struct CookieOptions: ParsableArguments {
             // As curl tells them apart; lines were read before.
             text.contains("=") || text.contains("\t") || text.isEmpty ? [text] : try cookies(in: text)
         }
-        if let cookieJar, unsafe access(cookieJar, F_OK) == 0 { cookies += try cookies(in: cookieJar) }
+        if let cookieJar, Folder.isThere(cookieJar) { cookies += try cookies(in: cookieJar) }
         try require(HTTPField.isValidValue(field ?? ""), "--cookie must not contain control characters")
     }
 
@@ -49,14 +49,14 @@ struct CookieOptions: ParsableArguments {
         guard let cookieJar else { return 0 }
         // A device is written to, and a file replaced when the new one is complete.
         let isFile = (try? Folder.status(at: cookieJar, 0))?.kind ?? .regular == .regular
-        let path = isFile ? "\(cookieJar).\(getpid())" : cookieJar
+        let path = (isFile ? "\(cookieJar).\(getpid())" : cookieJar).systemPath
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | (isFile ? O_CREAT | O_EXCL : 0), 0o600)
         guard descriptor >= 0 else { return errno }
         let lines = ["# Netscape HTTP Cookie File"] + jar.lines
         var number = CommandContext.put(lines.map { "\($0)\n" }.joined().utf8, to: descriptor)
         close(descriptor)
         guard isFile else { return number }
-        if number == 0, unsafe rename(path, cookieJar) != 0 { number = errno }
+        if number == 0, unsafe rename(path, cookieJar.systemPath) != 0 { number = errno }
         if number != 0 { _ = unsafe unlink(path) }
         return number
     }

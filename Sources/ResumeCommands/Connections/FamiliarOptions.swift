@@ -46,7 +46,7 @@ struct FamiliarOptions: ParsableArguments {
         guard user == nil, usesNetrc || netrcFile != nil else { return nil }
         // As with curl, the file in the home folder may be missing.
         let usual = environment["HOME"].map { "\($0)/.netrc" } ?? ""
-        let home = unsafe access(usual, F_OK) == 0 ? usual : nil
+        let home = Folder.isThere(usual) ? usual : nil
         return try (netrcFile ?? environment["NETRC"] ?? home).map(Netrc.init(path:))
     }
 }

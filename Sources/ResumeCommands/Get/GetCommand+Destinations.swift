@@ -28,7 +28,7 @@ extension GetCommand {
     static func makeFolder(_ directory: String) throws {
         for part in directory.parts(at: "/") {
             let made = directory[..<part.endIndex]
-            guard !part.isEmpty, unsafe mkdir(String(made), 0o777) != 0, errno != EEXIST else { continue }
+            guard !part.isEmpty, unsafe mkdir(String(made).systemPath, 0o777) != 0, errno != EEXIST else { continue }
             let reason = Reason("folder-not-created", with: directory, made, SystemError.reason(errno))
             throw CommandFailure(.cannotCreate, reason.text)
         }
@@ -66,10 +66,11 @@ extension GetCommand {
 
         /// Returns what a path leads to with --follow-links, if it is a link.
         func followed(_ path: String) -> String {
-            guard followsLinks, (try? Folder.status(at: path))?.kind == .link, let found = unsafe realpath(path, nil)
+            guard followsLinks, (try? Folder.status(at: path))?.kind == .link,
+                let found = unsafe realpath(path.systemPath, nil)
             else { return path }
             defer { unsafe free(found) }
-            return unsafe String(cString: found)
+            return unsafe String(systemPath: found)
         }
 
         /// Whether the name that a URL of a list chooses is hidden, or one that other programs take for an option.

@@ -127,7 +127,7 @@ extension GetCommand {
 extension GetCommand {
     /// Returns what the user may have meant by an argument that is not a URL; empty if that is not clear.
     func advice(for text: String) -> String {
-        if unsafe access(text, F_OK) == 0 {
+        if Folder.isThere(text) {
             let word = ShellWord.quoted(text)
             return ". There is a file '\(Printable.escaped(text))': to read URLs from it, use -i \(word); to write to "
                 + "it, -o \(word)."

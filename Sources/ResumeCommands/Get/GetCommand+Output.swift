@@ -13,7 +13,7 @@ extension GetCommand {
     var stream: String? {
         guard let path = files.output else { return nil }
         var status = stat()
-        return unsafe stat(path, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) ? path : nil
+        return unsafe stat(path.systemPath, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) ? path : nil
     }
 
     /// Returns the context of a download whose bytes go to a pipe or a device.
@@ -24,7 +24,7 @@ extension GetCommand {
         context.outputWidth = nil
         context.bytes = { bytes in
             let file = opened.withLock { file in
-                let descriptor = unsafe file ?? open(path, O_WRONLY | O_CLOEXEC)
+                let descriptor = unsafe file ?? open(path.systemPath, O_WRONLY | O_CLOEXEC)
                 if descriptor != -1 { file = descriptor }
                 return descriptor
             }
@@ -75,7 +75,7 @@ extension GetCommand {
             stream = downloader.makeStream(request) { [path = request.destination] event in
                 // The end is reported when it has been written.
                 guard case .finished = event else { return onEvent(event) }
-                _ = unsafe unlink(path)
+                _ = unsafe unlink(path.systemPath)
             }
         }
         do {

@@ -44,7 +44,10 @@ final class InputFile {
     init(_ path: String, _ format: ListLine.Format = .urls) throws(CommandFailure) {
         self.format = format
         name = Printable.escaped(path)
-        descriptor = unsafe path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
+        descriptor =
+            unsafe path == "-"
+            ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+            : open(path.systemPath, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
         var status = stat()
         self.status = unsafe fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
@@ -55,7 +58,7 @@ final class InputFile {
 
     /// Throws if a file cannot be read, without opening it, since a named pipe would wait for its writer.
     static func requireReadable(_ path: String) throws(CommandFailure) {
-        guard unsafe access(path, R_OK) == 0 else { throw failure(path, errno) }
+        guard Folder.isThere(path, R_OK) else { throw failure(path, errno) }
     }
 
     /// Returns the error for a file that cannot be read.

@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 import ResumeFiles
 
 /// A child process whose output is read to its end.
@@ -69,9 +64,9 @@ struct ChildProgram {
     }
 
     private func start(reading input: Int32, writingTo output: Int32) throws -> pid_t {
-        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
-        let arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        let values = unsafe variables.map { unsafe strdup($0) } + [nil]
+        let variables = [String: String].ofProcess.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        let arguments = unsafe words.map { unsafe strdup($0.systemPath) } + [nil]
+        let values = unsafe variables.map { unsafe strdup($0.systemPath) } + [nil]
         defer { unsafe (arguments + values).forEach { unsafe free($0) } }
         var number: pid_t = 0
         let result = unsafe resume_files_spawn(&number, arguments, values, input, output)

@@ -77,14 +77,14 @@ struct Settings {
     /// - Throws: ``CommandFailure`` if the one that is named does not exist.
     static func path(_ environment: [String: String]) throws(CommandFailure) -> String? {
         if let path = environment["\(prefix)CONFIG"] {
-            guard path.isEmpty || (unsafe access(path, F_OK)) == 0 else {
+            guard path.isEmpty || Folder.isThere(path) else {
                 let failure = InputFile.failure(path, errno)
                 throw CommandFailure(failure.status, "\(prefix)CONFIG: \(failure.message)")
             }
             return path.isEmpty ? nil : path
         }
         let folder = environment.folder("XDG_CONFIG_HOME", inHome: ".config")
-        return folder.map { "\($0)/resumectl/config" }.flatMap { unsafe access($0, F_OK) == 0 ? $0 : nil }
+        return folder.map { "\($0)/resumectl/config" }.flatMap { Folder.isThere($0) ? $0 : nil }
     }
 
     private static func settings(in path: String) throws(CommandFailure) -> [Setting] {

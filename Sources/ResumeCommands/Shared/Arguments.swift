@@ -4,6 +4,7 @@ import ResumeStore
 /// The options of every command that works on a store.
 struct StoreOptions: ParsableArguments {
     @Option("store", completion: .directory) var store: String?
+    @Flag("store-shared") var storeShared = false
     @Option("store-max-size", transform: ByteCount.argument) var storeMaxSize: ByteCount?
     @Option("store-max-age", transform: TimeSpan.argument) var storeMaxAge: TimeSpan?
 }

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import ResumeDownload
 import ResumeFiles
 import ResumeHTTP
@@ -134,8 +139,11 @@ struct CommandContext {
         let cache = environment.folder("XDG_CACHE_HOME", inHome: ".cache")
         #endif
         guard let cache else {
+            let home = environment["HOME"] ?? ""
+            let problem = home.isEmpty ? "set" : "an absolute path: \(ShellWord.quoted(home))"
             throw CommandFailure(
-                .usage, "HOME is not set. Choose a folder for the store with --store or RESUMECTL_STORE.")
+                .usage,
+                "HOME is not \(problem). Choose a folder for the store with --store or RESUMECTL_STORE.")
         }
         return "\(cache)/resumectl"
     }
@@ -167,6 +175,7 @@ struct CommandContext {
         var configuration = DownloadStore.Configuration()
         configuration.maximumSize = options.storeMaxSize?.bytes ?? configuration.maximumSize
         configuration.maximumAge = options.storeMaxAge?.duration ?? configuration.maximumAge
+        configuration.isShared = options.storeShared
         // The commands run in a task of default priority (`EntryPoint`).
         configuration.sharesThreads = true
         let told = Atomic<Int64>(0)
@@ -185,9 +194,28 @@ struct CommandContext {
 }
 
 extension [String: String] {
+    /// The environment of the process; each value may be a path.
+    static var ofProcess: [String: String] {
+        var values = ProcessInfo.processInfo.environment
+        for name in values.keys {
+            values[name] = unsafe getenv(name).map { unsafe String(systemPath: $0) }
+        }
+        return values
+    }
+
     /// Returns the folder that a variable names with an absolute path, or else one in the user's home.
+    ///
+    /// A relative path is ignored, as the [XDG Base Directory
+    /// Specification](https://specifications.freedesktop.org/basedir-spec/latest/) demands: it would be another folder
+    /// in each working folder.
     func folder(_ variable: String?, inHome name: String) -> String? {
-        if let path = variable.flatMap({ self[$0] }), path.hasPrefix("/") { return path }
-        return self["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/\(name)" }
+        absolutePath(variable) ?? absolutePath("HOME").map { "\($0)/\(name)" }
+    }
+
+    private func absolutePath(_ variable: String?) -> String? {
+        guard let path = variable.flatMap({ self[$0] }),
+            path.utf8.first == UInt8(ascii: "/")
+        else { return nil }
+        return path
     }
 }

@@ -19,7 +19,7 @@ enum Redaction {
 
     /// Returns the same for a URL with a scheme or an existing file; nil for any other word, which may be a password.
     static func name(_ text: String) -> String? {
-        if unsafe access(text, F_OK) == 0 { return text }
+        if Folder.isThere(text) { return text }
         return (try? DownloadURL(text)).map(url) ?? schemeAndHost(of: text)
     }
 

@@ -29,12 +29,12 @@ enum StandardOutput {
     ///   - removes: Whether they are removed.
     /// - Returns: The names, with the bytes that they use on disk.
     static func leftovers(in folder: String, removing removes: Bool) -> [(name: String, bytes: Int64)] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let names = (try? Folder(folder, followsLinks: true).names()) ?? []
         return names.sorted().compactMap { name in
             guard name.wholeMatch(of: /\.standard-output-[0-9A-F-]{36}/) != nil,
                 let file = try? Folder.status(at: "\(folder)/\(name)"), file.kind == .regular
             else { return nil }
-            if removes, unsafe unlink("\(folder)/\(name)") != 0 { return nil }
+            if removes, unsafe unlink("\(folder)/\(name)".systemPath) != 0 { return nil }
             return (name, file.bytesOnDisk)
         }
     }

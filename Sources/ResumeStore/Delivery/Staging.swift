@@ -60,7 +60,7 @@ struct Staging {
         try record(staged, false)
         try SystemError.check("rename", destination.path) {
             let names = folder.file.descriptor
-            let name = destination.name
+            let name = destination.name.systemPath
             return unsafe destination.replaces
                 ? renameat(names, staging, names, name) : resume_files_rename_new(names, staging, name)
         }

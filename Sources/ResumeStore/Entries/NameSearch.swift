@@ -82,13 +82,15 @@ extension NameSearch {
     ///
     /// Nothing is changed: a store of an older release is not converted, and its names are not found.
     ///
-    /// - Parameter path: The folder of the store.
+    /// - Parameters:
+    ///   - path: The folder of the store.
+    ///   - isShared: Whether others may use the store.
     /// - Returns: The matches, sorted.
     /// - Throws: ``StoreError``.
-    package func matches(at path: String) async throws -> [Match] {
+    package func matches(at path: String, isShared: Bool = false) async throws -> [Match] {
         try await Blocking.run {
             try StoreError.wrapping(at: path) {
-                let folder = try StoreFolder(path: path, creating: false)
+                let folder = try StoreFolder(path: path, creating: false, isShared: isShared)
                 try folder.requireStore()
                 let presence = try Presence(in: folder)
                 defer { presence.end() }

@@ -11,7 +11,8 @@ extension StoreError {
         case limit = "Remove entries, or raise the size limit."
         case localDisk = "Choose a folder on a local disk."
         case otherDisk = "Free some space, or choose a store on another disk."
-        case writableStore = "This user may not write there. Run as the owner, or choose another store."
+        case writableStore = "Choose another store, or run as a user who may write there."
+        case shareStore = "Choose a folder for the store where only this user and root may write."
         case createStore = "Choose another folder, or create a store."
         case continueOrRemove = "Continue with them, or remove them first."
     }

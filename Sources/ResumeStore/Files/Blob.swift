@@ -60,7 +60,8 @@ extension StoreFolder {
     /// Opens an empty unnamed file next to the blobs; nil if the system does not support them, or cannot name them
     /// later.
     func unnamedBlob() -> OpenFile? {
-        guard Self.canNameFiles else { return nil }
+        // The delivered file must not belong to the group of a shared store.
+        guard Self.canNameFiles, !root.file.isShared else { return nil }
         // With the permissions of delivered files; other users cannot open it before.
         return try? OpenFile(".", in: blobs.file, flags: resume_files_unnamed_flags, mode: OpenFile.ordinaryMode)
     }

@@ -103,7 +103,7 @@ package struct Destination: Sendable, Hashable {
     private var isLinkToOpenFile: Bool {
         let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
             guard let start = buffer.baseAddress else { return }
-            unsafe count = max(readlink(path, start, buffer.count), 0)
+            unsafe count = max(readlink(path.systemPath, start, buffer.count), 0)
         }
         return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
     }
@@ -123,7 +123,7 @@ package struct Destination: Sendable, Hashable {
                     .destination, "the working folder no longer exists", advice: "Use an absolute path.")
             }
             defer { unsafe free(working) }
-            bytes = unsafe String(cString: working).utf8 + [slash] + bytes
+            bytes = unsafe String(systemPath: working).utf8 + [slash] + bytes
         }
         let border = bytes.lastIndex(of: slash) ?? 0
         let last = bytes[(border + 1)...]
@@ -178,7 +178,7 @@ package struct Destination: Sendable, Hashable {
     func isWrittenInPlace(in folder: Folder) -> Bool {
         guard let status = try? folder.status(of: name), status.kind == .regular else { return false }
         if folder.isMounted(on: name) { return true }
-        guard unsafe faccessat(folder.file.descriptor, name, W_OK, AT_EACCESS) == 0 else { return false }
+        guard unsafe faccessat(folder.file.descriptor, name.systemPath, W_OK, AT_EACCESS) == 0 else { return false }
         do {
             try folder.makeFile()
             return false

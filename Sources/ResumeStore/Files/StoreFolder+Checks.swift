@@ -12,43 +12,7 @@ extension StoreFolder {
     ///   - store: The path of the store, for the advice.
     /// - Throws: ``StoreError`` with `notAStore`; ``SystemError``.
     static func requirePrivate(_ folder: Folder, at path: String, of store: String) throws {
-        if let objection = objection(to: try folder.file.status(), at: path, of: store) { throw objection }
-    }
-
-    /// Refuses a location where another user could replace the store's folder, since SQLite opens files by path after
-    /// they were checked.
-    ///
-    /// - Throws: ``StoreError`` with `notAStore`; ``SystemError``.
-    func requireSafeParents() throws {
-        var name = ".."
-        var last = try root.file.status().identity
-        while let parent = try root.status(of: name), parent.identity != last {
-            let isTrusted = [geteuid(), 0].contains(parent.owner)
-            let problem: String? =
-                if !isTrusted, parent.owner != Self.unknownUser || Self.seesAllUsers {
-                    "belongs to another user (number \(parent.owner)), who could replace the store"
-                } else if parent.permissions & 0o002 != 0, parent.permissions & 0o1000 == 0 {
-                    "lets all users replace the store: they may write to it, and it has no sticky bit"
-                } else {
-                    nil
-                }
-            if let problem {
-                throw StoreError(
-                    .notAStore, "a folder above \(path) \(problem)",
-                    advice: "Choose a folder for the store where only this user and root may write.")
-            }
-            name = name + "/.."
-            last = parent.identity
-        }
-    }
-
-    /// The owner that the kernel reports for users that have no ID in this user namespace.
-    private static let unknownUser: uid_t = 65534
-
-    /// Whether this process is in a user namespace with all users, such as the initial one.
-    private static var seesAllUsers: Bool {
-        guard let bytes = try? OpenFile("/proc/self/uid_map", flags: O_RDONLY).bytes(64) else { return true }
-        return String(decoding: bytes, as: UTF8.self).contains("4294967295")
+        if let objection = objection(to: try folder.file.status(), in: folder, at: path, of: store) { throw objection }
     }
 
     /// Refuses files that other users can access, and a journal that would make SQLite remove another file.
@@ -97,21 +61,30 @@ extension StoreFolder {
                 .notAStore, "\(path) has a second name (a hard link), under which another program may use it",
                 advice: "Replace it with a copy of itself, or choose another folder for the store.")
         }
-        return objection(to: status, at: path, of: store)
+        return objection(to: status, in: root, at: path, of: store)
     }
 
     /// Returns the error if the owner or the permissions of a file or folder are not acceptable; nil if they are.
-    package static func objection(to status: FileStatus, at path: String, of store: String) -> StoreError? {
+    ///
+    /// In a store that the user shares, the system decides who may open it.
+    package static func objection(
+        to status: FileStatus, in folder: Folder, at path: String, of store: String
+    ) -> StoreError? {
+        if folder.file.isShared { return nil }
         // This applies to root too, since the owner could replace files between the check and the opening.
         guard status.owner == geteuid() else {
             return StoreError(
                 .notAStore, "\(path) belongs to another user (number \(status.owner), not \(geteuid()))",
-                advice: "Run this program as that user, or choose a folder that belongs to this user.")
+                advice: "Run this program as that user.",
+                remedy: .shareStore)
         }
         guard status.permissions & 0o022 == 0 else {
+            let mode = String(status.permissions, radix: 8)
+            let cause = status.permissions & 0o002 == 0 ? ", as a umask of 002 makes them" : ""
             return StoreError(
                 .notAStore, "other users may write to \(path)",
-                advice: "Run 'chmod -R go-w \(ShellWord.quoted(store))', or choose another folder for the store.")
+                advice: "Run 'chmod -R go-w \(ShellWord.quoted(store))': the permissions are \(mode)\(cause).",
+                remedy: .shareStore)
         }
         return nil
     }

@@ -50,15 +50,29 @@ package struct StoreFolder: Sendable {
     let paused: Lease.Table
 
     /// Opens the folder, and creates it first if `creating` is true.
-    package init(path: String, creating: Bool) throws {
+    ///
+    /// Everything is checked before anything is created: what a refusal left behind would be in the way of its owner.
+    package init(path: String, creating: Bool, isShared: Bool = false) throws {
         do {
-            if creating { try Self.createFolders(path) }
-            root = try Folder(path)
+            var place = try StorePlace(of: path, isShared: isShared)
+            if creating, !place.isThere, place.objection == nil {
+                // A folder that cannot be read is checked when the store is there.
+                try Self.requireLocalDisk(try? Folder(place.folder), of: path)
+                try place.create()
+                // Another user may have created one of them in the meantime.
+                place = try StorePlace(of: path, isShared: isShared)
+            }
+            if creating || place.isThere, let objection = place.objection { throw objection }
+            guard place.isThere else { throw SystemError(number: ENOENT, call: "open", path: path) }
+            try place.requireMember()
+            pathWithoutLinks = place.path
+            root = try Folder(place.folder, as: path, isShared: isShared)
             // A store without its blobs can still be read; each entry is then downloaded again.
             let isThere = try root.status(of: Self.databaseName) != nil
             if creating || isThere {
-                // This check comes first, since nothing must be created in another user's folder.
                 try Self.requirePrivate(root, at: path, of: path)
+                try Self.requireLocalDisk(root, of: path)
+                if creating { root.inheritGroup() }
                 try Folder.create("blobs", in: root)
             }
             blobs = try Folder("blobs", in: root)
@@ -71,38 +85,28 @@ package struct StoreFolder: Sendable {
                     .notAStore, "\(path) or its blobs folder is a link or a file, not a folder",
                     advice: "Choose a separate folder for the store.", cause: error)
             default:
-                throw StoreError(
-                    .io, error.description,
-                    advice: "Check that the folder exists and that this user may write to it.",
-                    cause: error)
+                throw StoreError(wrapping: error)
             }
         }
         leases = Lease.Table(.leases, in: root)
         waiters = Lease.Table(.waiters, in: root)
         paused = Lease.Table(.paused, in: root)
         self.path = path
-        pathWithoutLinks = Self.withoutLinks(path)
         try Self.requirePrivate(root, at: path, of: path)
         try Self.requirePrivate(blobs, at: "\(path)/blobs", of: path)
         try requireSamePlace()
-        try requireSafeParents()
-        if let kind = root.networkFileSystem {
-            throw StoreError(
-                .unsupportedFileSystem,
-                "\(path) is on a network file system (\(kind)), where SQLite's write-ahead log does not work",
-                remedy: .localDisk)
-        }
+    }
+
+    private static func requireLocalDisk(_ folder: Folder?, of path: String) throws(StoreError) {
+        guard let kind = folder?.networkFileSystem else { return }
+        throw StoreError(
+            .unsupportedFileSystem,
+            "\(path) is on a network file system (\(kind)), where SQLite's write-ahead log does not work",
+            remedy: .localDisk)
     }
 
     static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
         StoreError(.noStore, "there is no store at \(path)", remedy: .createStore, cause: cause)
-    }
-
-    /// Returns the path of an existing folder with all symbolic links resolved.
-    private static func withoutLinks(_ path: String) -> String {
-        guard let found = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(found) }
-        return unsafe String(cString: found)
     }
 
     /// Checks that SQLite, which opens files by path, uses the same folder.
@@ -111,19 +115,6 @@ package struct StoreFolder: Sendable {
             throw StoreError(
                 .notAStore, "\(path) was replaced by another folder while it was opened",
                 advice: "Find out which program replaces it, and try again.")
-        }
-    }
-
-    /// Creates the folder and its parents, all of them private.
-    private static func createFolders(_ path: String) throws(SystemError) {
-        do {
-            try Folder.create(path)
-        } catch {
-            guard error.isMissing, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
-                slash > path.startIndex
-            else { throw error }
-            try createFolders(String(path[..<slash]))
-            try Folder.create(path)
         }
     }
 
@@ -167,10 +158,10 @@ package struct StoreFolder: Sendable {
     func fillReserve() {
         if let status = try? root.status(of: Self.reserveName) {
             // A link, a device or a file with several names must not be written to or removed.
-            guard status.isOwn, status.size < Self.reserveSize else { return }
+            guard status.isSingle, status.size < Self.reserveSize else { return }
         }
         guard let file = try? OpenFile(Self.reserveName, in: root.file, flags: O_RDWR | O_CREAT),
-            (try? file.status())?.isOwn == true
+            (try? file.status())?.isSingle == true
         else { return }
         let block = [UInt8](repeating: 0x52, count: 64 * 1024)
         for offset in stride(from: 0, to: Self.reserveSize, by: block.count) {
@@ -185,7 +176,7 @@ package struct StoreFolder: Sendable {
 
     /// Removes the reserve to free its space.
     package func giveUpReserve() {
-        guard (try? root.status(of: Self.reserveName))?.isOwn == true else { return }
+        guard (try? root.status(of: Self.reserveName))?.isSingle == true else { return }
         // If this fails, nothing is freed, and the caller's next attempt reports the error.
         _ = try? root.remove(Self.reserveName)
     }

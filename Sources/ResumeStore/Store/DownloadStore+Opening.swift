@@ -28,7 +28,7 @@ extension DownloadStore {
         let database = Database(label: "resume-store.database")
         do {
             let (folder, presence, lock) = try await database.opening(
-                path: path, creating: creating, tell: configuration.onMigration)
+                path: path, creating: creating, isShared: configuration.isShared, tell: configuration.onMigration)
             let identityKey = try await database.withConnection { connection in
                 if let key = try connection.identityKey() { return key }
                 return try lock.shared {
@@ -67,9 +67,9 @@ extension Database {
 
     /// Opens the folder, the lock and the connection, and migrates the schema, on the database's queue.
     fileprivate func opening(
-        path: String, creating: Bool, tell: (@Sendable (Int64, Int64) -> Void)?
+        path: String, creating: Bool, isShared: Bool, tell: (@Sendable (Int64, Int64) -> Void)?
     ) throws -> (StoreFolder, Presence, StoreLock) {
-        let folder = try StoreFolder(path: path, creating: creating)
+        let folder = try StoreFolder(path: path, creating: creating, isShared: isShared)
         if !creating { try folder.requireStore() }
         // Before reading the database, which a rebuild replaces.
         let presence = try Presence(in: folder)

@@ -84,8 +84,8 @@ extension Transfer {
         guard file.size >= held else { throw StoreError.blobShort }
         // A blob may be longer than its valid bytes, after a crash or after a body whose length was announced
         // incorrectly. After a crash between the rename and the commit, it may be the delivered file itself, which
-        // belongs to the user now. In both cases it is copied, not linked.
-        let isExact = file.size == held && file.links == 1
+        // belongs to the user now. In both cases it is copied, not linked, and so is one that may be another user's.
+        let isExact = file.size == held && file.links == 1 && !disk.folder.root.file.isShared
         let staging = Staging(
             blob: blob, name: name, store: disk.folder, length: held, destination: destination,
             copies: isShared || !isExact
