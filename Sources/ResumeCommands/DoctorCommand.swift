@@ -1,4 +1,5 @@
 import ArgumentParser
+import ResumeFiles
 import ResumeHTTP
 import ResumeMaintenance
 import ResumeStore
@@ -6,6 +7,7 @@ import ResumeStore
 struct DoctorCommand: ContextCommand {
     static let configuration = CommandConfiguration("doctor")
 
+    @Argument(help: .of("doctor/folder"), completion: .directory) var folders: [String] = []
     @OptionGroup var storeOptions: StoreOptions
     @Flag("rebuild") var rebuild = false
     @Flag("json") var json = false
@@ -27,6 +29,7 @@ struct DoctorCommand: ContextCommand {
                 : Diagnostics.Check(name: "open", value: "failed", problem: error.shown)
             checks += [Diagnostics.library, check]
         }
+        checks += folders.map(Self.check)
         if json {
             let members = checks.map { check -> JSONObject in
                 ["name": check.name, "value": check.value, "problem": check.shownProblem]
@@ -39,6 +42,19 @@ struct DoctorCommand: ContextCommand {
             }
         }
         if checks.contains(where: { $0.problem != nil }) { throw CommandFailure(.damaged) }
+    }
+
+    /// Tries what files can be in a folder.
+    private static func check(_ path: String) -> Diagnostics.Check {
+        do {
+            let found = FolderAbilities(of: try Folder(path, followsLinks: true))
+            let missing = found.missing.map(\.rawValue).joined(separator: ", ")
+            let value = missing.isEmpty ? found.fileSystem : "\(found.fileSystem), without \(missing)"
+            let problem = found.missing.contains(.files) ? "this user cannot create files in it" : nil
+            return .init(name: path, value: value, problem: problem)
+        } catch {
+            return .init(name: path, value: "unusable", problem: error.description)
+        }
     }
 
     private func rebuild(at path: String, _ context: CommandContext) async throws {

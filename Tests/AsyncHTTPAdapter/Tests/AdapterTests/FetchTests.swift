@@ -49,18 +49,16 @@ struct FetchTests {
         let size = 32 << 20
         let answer = Server.Answer("200 OK", ["Content-Length": "\(size)"], repeatElement(7, count: size))
         try await Site.with(answering: { _ in answer }) { site in
+            let parts = Atomic(0)
             let most = Mutex(0)
             let client = site.client
             let url = try site.url()
             let result = try await site.store.fetch(
                 url, to: "\(site.folder)/out",
                 onProgress: { received, _ in
-                    let isFirst = most.withLock { most in
-                        defer { most = max(most, site.server.sent - Int(received)) }
-                        return most == 0
-                    }
+                    most.withLock { $0 = max($0, site.server.sent - Int(received)) }
                     // Long enough to send everything on loopback.
-                    if isFirst { try? await Task.sleep(for: .seconds(1)) }
+                    if parts.add(1, ordering: .relaxed).newValue == 1 { try? await Task.sleep(for: .seconds(1)) }
                 },
                 sending: { fields in
                     var request = HTTPClientRequest(url: url.absoluteString)

@@ -108,14 +108,12 @@ struct SessionTests {
         let size = 32 << 20
         let answer = Server.Answer("200 OK", ["Content-Length": "\(size)"], repeatElement(7, count: size))
         try await Site.with(answering: { _ in answer }) { site in
+            let parts = Atomic(0)
             let most = Mutex(0)
             let result = try await Self.fetch(from: site, with: .shared) { received, _ in
-                let isFirst = most.withLock { most in
-                    defer { most = max(most, site.server.sent - Int(received)) }
-                    return most == 0
-                }
+                most.withLock { $0 = max($0, site.server.sent - Int(received)) }
                 // Long enough to send everything on loopback.
-                if isFirst { Thread.sleep(forTimeInterval: 1) }
+                if parts.add(1, ordering: .relaxed).newValue == 1 { Thread.sleep(forTimeInterval: 1) }
             }
             #expect(result.totalBytes == Int64(size))
             let waiting = most.withLock { $0 }
