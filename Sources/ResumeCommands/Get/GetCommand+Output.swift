@@ -13,7 +13,8 @@ extension GetCommand {
     var stream: String? {
         guard let path = files.output else { return nil }
         var status = stat()
-        return unsafe stat(path.systemPath, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) ? path : nil
+        return unsafe stat(path.systemPath, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
+            ? path : nil
     }
 
     /// Returns the context of a download whose bytes go to a pipe or a device.
