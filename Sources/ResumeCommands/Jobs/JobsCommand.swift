@@ -77,10 +77,12 @@ extension Job {
         let name = Terminal.fitted(name, to: max(min(width / 3, 30), 8))
         let start = "\(name)  \(Terminal.padded(state, to: 9))"
         let room = width - Terminal.columns(start) - 2
-        guard room >= longestBytes else { return room < 4 ? start : "\(start)  \(received.short)" }
-        let long = "\(start)  \(Terminal.padded(received.long, to: longestBytes))"
+        guard room >= 4 else { return "\(name)  \(state)" }
+        guard room >= longestBytes else { return "\(start)  \(received.short)" }
         let left = room - longestBytes - 2
-        return left < EntryTable.leastURL ? long : "\(long)  \(Terminal.shortened(url, to: left))"
+        guard left >= EntryTable.leastURL else { return "\(start)  \(received.long)" }
+        let long = Terminal.padded(received.long, to: longestBytes)
+        return "\(start)  \(long)  \(Terminal.shortened(url, to: left))"
     }
 }
 
