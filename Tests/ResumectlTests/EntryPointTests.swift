@@ -55,8 +55,9 @@ struct EntryPointTests {
             let script = """
                 F="$1/$(printf 'd\\351p')"; mkdir "$F"; cd "$F"; export HOME="$F"; unset RESUMECTL_STORE XDG_CACHE_HOME
                 "$0" get \(server.baseURL)/file --retries 0 \(store) \(output); echo "cut $?"
-                cd /; "$0" resume \(store) --retries 0 --on-complete 'stat -c %s' > "$1/size"; echo "resumed $?"
-                "$0" history \(store); cd "$1"; for file in *; do printf '%s\\n' "$file"; done | od -An -c
+                cd "$1"; "$0" resume \(store) --retries 0 --shell --on-complete 'stat -c %s "$RESUMECTL_PATH"' > size 2>&1
+                echo "resumed $?"
+                "$0" history \(store); for file in *; do printf '%s\\n' "$file"; done | od -An -c
                 ls "$F" | od -An -c; cat size
                 """
             let outcome = try await Shell.outcome(
