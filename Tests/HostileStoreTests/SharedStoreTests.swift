@@ -20,7 +20,7 @@ struct SharedStoreTests {
     /// Serves `/a` and `/b`, which are cut until both were requested by each user once.
     private static func withServer(_ body: (OriginServer, TemporaryFolder) async throws -> Void) async throws {
         try await OriginServer.withServer(handler: {
-            .file(Victim.resource, for: $0, cutAfter: $0.headerFields[.range] == nil ? 100_000 : nil)
+            .file(Victim.resource, for: $0, cutAfter: $0.field("range") == nil ? 100_000 : nil)
         }) { server in
             try await TemporaryFolder.with { folder in
                 try await Shell.run("chmod", "1777", folder.path)

@@ -46,8 +46,7 @@ public final class DownloadStore: Sendable {
         package var clock = StoreClock.continuous
         /// Whether transfers share a few threads, for programs without tasks of high priority.
         package var sharesThreads = false
-        /// Whether others may use or own the store, or may replace its folder: who may open its files shares what is in
-        /// them.
+        /// Whether others may use, own or replace the store, and then share what is in it.
         package var isShared = false
         /// Whether the lengths of blobs count where the file system allows that; false to rely on commits alone.
         var trustsLengths = true
