@@ -37,7 +37,7 @@ struct ProgramTests {
     }
 
     private static let commands: [(String, String)] = [
-        ("% one", "one|PATH|"), ("%", "PATH||"), ("% {} two", "PATH|two|"), ("% --file={} two", "--file=PATH|two|"),
+        ("% one", "one|FILE|"), ("%", "FILE||"), ("% {} two", "FILE|two|"), ("% --file={} two", "--file=FILE|two|"),
         ("% $RESUMECTL_PATH", "$RESUMECTL_PATH||"),
     ]
 
@@ -48,7 +48,7 @@ struct ProgramTests {
         let file = home["a $(touch x);b.bin"]
         let text = command.replacing("%", with: program)
         await home.run("get", server.url(), "-o", file, "--on-complete", text).expect(.success)
-        #expect(try self.text("log") == arguments.replacing("PATH", with: file) + "\n")
+        #expect(try self.text("log") == arguments.replacing("FILE", with: file) + "\n")
     }
 
     @Test("A shell gets the path as an argument, and the file never becomes a program")

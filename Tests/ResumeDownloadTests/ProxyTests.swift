@@ -48,6 +48,30 @@ struct ProxyTests {
         }
     }
 
+    @Test("A host that has sent bytes and exists no longer is a failure for now")
+    func unknownHostOfHeldBytes() async throws {
+        let resource = Resource(Content(length: 300_000, seed: 1), etag: "\"a\"")
+        try await OriginServer.withServer(handler: { .file(resource, for: $0, cutAfter: 100_000) }) { server in
+            var configuration = CurlTransport.Configuration(connectTimeout: Engine.patience, threads: 1)
+            configuration.isUnknownHost = { _ in true }
+            configuration.addresses.fixed = ["origin.invalid:\(server.port)": ["127.0.0.1"]]
+            try await DownloadStore.with { [configuration] store, folder in
+                let url = "http://origin.invalid:\(server.port)/file"
+                for isReached in [true, false] {
+                    var transport = configuration
+                    if !isReached { transport.addresses.fixed = [:] }
+                    let error = await #expect(throws: DownloadError.self) {
+                        try await Engine.get(url, to: folder["out"], store: store, transport: transport) {
+                            $0.retryPolicy.retries = 0
+                        }
+                    }
+                    #expect(error?.code == .unreachable, "\(error?.reason.text ?? "")")
+                }
+                await store.close()
+            }
+        }
+    }
+
     /// The same with a proxy that answers as a test specifies.
     private static func failure(
         _ answer: Response, timeout: Duration = Engine.patience, _ check: (DownloadError?, OriginServer) throws -> Void
