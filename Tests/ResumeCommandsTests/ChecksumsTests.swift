@@ -1,5 +1,6 @@
 import OriginServer
 @testable import ResumeCommands
+import ResumeHTTP
 import Testing
 
 /// `get --checksums`: lists of digests as other programs print them.

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Shell.isRoot && Shell.has("setpriv"), "needs root"))
 struct DeliveryPlaceTests {
     /// One length is delivered without a row of its own, the other one from a blob.
-    private static let lengths = [16_000, 3_000_000]
+    private static let lengths: [Int64] = [16_000, 3_000_000]
     private static let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     private static let group = 4242
 
@@ -20,7 +20,7 @@ struct DeliveryPlaceTests {
 
         var out: String { folder["place"] }
 
-        static func with(_ length: Int, _ body: (Place) async throws -> Void) async throws {
+        static func with(_ length: Int64, _ body: (Place) async throws -> Void) async throws {
             let file = Resource(Content(length: length, seed: 1), etag: "\"v1\"")
             try await OriginServer.withServer(handler: { .file(file, for: $0) }) { server in
                 try await TemporaryFolder.with { folder in
@@ -73,8 +73,8 @@ struct DeliveryPlaceTests {
     @Test(
         "C1: a file system that refuses to set permissions", .enabled(if: Shell.has("bindfs"), "needs bindfs"),
         arguments: lengths)
-    func permissionsRefused(length: Int) async throws {
-        try await Place.with(length) { place in
+    func permissionsRefused(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             mkdir(place.folder["real"], 0o755)
             try await place.mounted("bindfs", "--chmod-deny", place.folder["real"], place.out) {
                 let outcome = try await place.get("a.bin")
@@ -89,8 +89,8 @@ struct DeliveryPlaceTests {
         .enabled(
             if: ["mkfs.exfat", "mount.exfat-fuse", "losetup"].allSatisfy { Shell.has($0) }, "needs exfat-fuse"),
         arguments: lengths)
-    func exFAT(length: Int) async throws {
-        try await Place.with(length) { place in
+    func exFAT(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             let image = place.folder["image"]
             #expect(FileManager.default.createFile(atPath: image, contents: nil) && truncate(image, 64 << 20) == 0)
             #expect(try await Shell.outcome("mkfs.exfat", [image]).status == 0)
@@ -114,8 +114,8 @@ struct DeliveryPlaceTests {
     }
 
     @Test("C2: a file that is mounted is written where it lies", arguments: lengths)
-    func mountedFile(length: Int) async throws {
-        try await Place.with(length) { place in
+    func mountedFile(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             let real = place.folder["real"]
             try Files.write([1, 2, 3], to: real)
             try Files.write([], to: "\(place.out)/a.bin")
@@ -131,8 +131,8 @@ struct DeliveryPlaceTests {
     }
 
     @Test("C3: a file that may be written in a folder that may not", arguments: lengths)
-    func lockedFolder(length: Int) async throws {
-        try await Place.with(length) { place in
+    func lockedFolder(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             try Files.write(Array(repeating: 9, count: 20_000), to: "\(place.out)/a.bin")
             chown("\(place.out)/a.bin", 65534, 65534)
             let outcome = try await place.get("a.bin", as: Self.nobody)
@@ -143,8 +143,8 @@ struct DeliveryPlaceTests {
     }
 
     @Test("C3: a folder into which files can be put, and which cannot be read", arguments: lengths)
-    func dropBox(length: Int) async throws {
-        try await Place.with(length) { place in
+    func dropBox(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             chmod(place.out, 0o1733)
             let outcome = try await place.get("a.bin", as: Self.nobody)
             #expect(outcome.status == 0, "\(outcome.errors)")
@@ -153,8 +153,8 @@ struct DeliveryPlaceTests {
     }
 
     @Test("C4: a file gets the group of a set-group-ID folder", arguments: lengths)
-    func groupOfFolder(length: Int) async throws {
-        try await Place.with(length) { place in
+    func groupOfFolder(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             chown(place.out, 0, gid_t(Self.group))
             chmod(place.out, 0o2775)
             #expect(try await place.get("a.bin").status == 0)
@@ -167,8 +167,8 @@ struct DeliveryPlaceTests {
     @Test(
         "C4: a file gets the default access control list of a folder",
         .enabled(if: Shell.has("setfacl"), "needs setfacl"), arguments: lengths)
-    func listOfFolder(length: Int) async throws {
-        try await Place.with(length) { place in
+    func listOfFolder(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             let set = try await Shell.outcome("setfacl", ["-d", "-m", "u:4243:rw", place.out])
             #expect(set.status == 0, "\(set.errors)")
             #expect(try await place.get("a.bin").status == 0)
@@ -180,8 +180,8 @@ struct DeliveryPlaceTests {
     @Test(
         "C4: a replaced file keeps its group and its list, or the group loses",
         .enabled(if: Shell.has("setfacl"), "needs setfacl"), arguments: lengths)
-    func replaced(length: Int) async throws {
-        try await Place.with(length) { place in
+    func replaced(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             let path = "\(place.out)/a.bin"
             try Files.write([1], to: path)
             chown(path, 0, gid_t(Self.group))
@@ -197,7 +197,7 @@ struct DeliveryPlaceTests {
             #expect(list.contains("user:4243:rw-") && list.contains("group::r--"), "\(list)")
             #expect(place.status("a.bin").st_gid == gid_t(Self.group))
         }
-        try await Place.with(length) { place in
+        try await Place.with(length) { place async throws in
             // Whoever replaces it is not in the group.
             chown(place.out, 65534, 65534)
             let path = "\(place.out)/a.bin"
@@ -211,8 +211,8 @@ struct DeliveryPlaceTests {
     }
 
     @Test("C9: a link is replaced, or followed", arguments: lengths)
-    func link(length: Int) async throws {
-        try await Place.with(length) { place in
+    func link(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             let real = place.folder["real"]
             try Files.write([1, 2, 3], to: real)
             symlink(real, "\(place.out)/a.bin")
@@ -230,8 +230,8 @@ struct DeliveryPlaceTests {
     }
 
     @Test("D12: a device and a pipe get the bytes", arguments: lengths)
-    func stream(length: Int) async throws {
-        try await Place.with(length) { place in
+    func stream(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
             let (url, path) = ("\(place.server.baseURL)/file.bin", "\(place.out)/pipe")
             let program = Resumectl(folder: place.folder)
             let thrown = try await program.run("get", url, "-o", "/dev/null")
