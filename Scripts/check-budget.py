@@ -8,8 +8,8 @@ import pathlib
 import re
 import sys
 
-# The number of lines may only fall between these ceilings: 28,600 after issue 12, 28,900 after 13, 29,100 after 14, 24,000
-# after 15 and 25,000 after 16.
+# The number of lines may only fall between these ceilings: 28,600 after issue 12, 28,900 after 13, 29,100 after 14, 29,100
+# after 15, which missed its 24,000, and 29,850 after 16.
 MOST_LINES = 29_850
 # Tokens and lines before issue 12. Their ratio may not rise: joining lines is no saving.
 TOKENS, LINES = 271_169, 27_094

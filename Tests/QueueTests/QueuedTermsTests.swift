@@ -10,7 +10,7 @@ struct QueuedTermsTests {
     /// Properties that a queue does not keep: the program supplies the request again, or the queue sets them.
     static let left: Set<String> = [
         "headerFields", "secretHeaderFields", "headURL", "refresh", "deliveredFile", "permits", "rateLimiters",
-        "queuedRows", "clock", "needs",
+        "queuedRows", "clock", "needs", "digestNamed",
         "authorization", "given",
         // The store of the later process has these.
         "resumeData", "evictedBytes",
@@ -50,6 +50,8 @@ struct QueuedTermsTests {
             request.rateLimit = 8
             request.maximumLength = 9
             request.usesServerFilename = true
+            request.numbersServerFilename = true
+            request.mostRedirects = 3
             request.ifExists = .skip
             let wanted = Self.properties(request)
             // A new property must be added here, or to the list of those left out.

@@ -161,8 +161,8 @@ struct SettingsTests {
         #expect(
             text.lines == [
                 "condition = if-range  [default]", "connect-timeout = 30s  [default]", "connections = 1  [default]",
-                "limit-rate = 2M  [\(path), line 2]", "max-concurrent = 4  [default]",
-                "max-redirs = 20  [default]",
+                "input-format = auto  [default]", "limit-rate = 2M  [\(path), line 2]",
+                "max-concurrent = 4  [default]", "max-redirs = 20  [default]",
                 "netrc = true  [\(path), line 5]",
                 "progress = bar  [default]", "proxy = http://proxy:3128  [\(path), line 3]",
                 "renew-command = prog …  [\(path), line 4]",
@@ -171,7 +171,7 @@ struct SettingsTests {
                 "store-max-size = 16GiB  [default]",
             ], "\(text.output)")
         let json = try await home.run(["config", "--json"], environment: variables).json
-        #expect(json.compactMap { $0["name"]?.string }.count == 16)
+        #expect(json.compactMap { $0["name"]?.string }.count == 17)
         let rate = json.first { $0["name"]?.string == "limit-rate" }
         #expect(rate?["value"]?.string == "2M" && rate?["source"]?.string == "\(path), line 2")
     }

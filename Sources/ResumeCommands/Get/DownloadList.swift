@@ -143,10 +143,10 @@ final class DownloadList: Sendable {
         let folder = naming.folder(named: line.folder)
         guard let path = naming.path(for: url, named: line.name).map({ naming.followed(folder + $0) })
         else {
-            throw CommandFailure(Reason("url-without-name", with: Redaction.url(url)))
+            throw CommandFailure(usage: Reason("url-without-name", with: Redaction.url(url)))
         }
         if place >= 0, naming.isUnsafe(path) {
-            throw CommandFailure(Reason("list-hidden-name", with: Printable.escaped(path)))
+            throw CommandFailure(usage: Reason("list-hidden-name", with: Printable.escaped(path)))
         }
         if line.folder != nil || line.digest != nil { hasDetails.withLock { $0 = true } }
         return Item(url: url, path: path, place: place, folder: line.folder.map { _ in folder }, digest: line.digest)
@@ -166,7 +166,9 @@ final class DownloadList: Sendable {
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.
-        let path = naming.path(for: url).map { Destination.path(naming.folder() + $0, named: job.destination) }
+        let path = naming.path(for: url).map { name in
+            Destination.path(naming.followed(naming.folder() + name), named: job.destination)
+        }
         var item = Item(url: url, path: path ?? job.destination, place: job.position)
         if hasDetails.withLock({ $0 }) {
             item.path = job.destination

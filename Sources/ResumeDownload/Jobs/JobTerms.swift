@@ -16,7 +16,7 @@ package struct JobTerms: Codable {
     private var selection, condition, acceptEncoding, ifExists: String?
     private var digest: [String: String]?
     private var allowsUnvalidated, restarts, waits, usesServerFilename, numbersServerFilename: Bool?
-    private var connections, retries, restartLimit: Int?
+    private var connections, retries, restartLimit, mostRedirects: Int?
     private var overlap, stallBytes, rateLimit, maximumLength: Int64?
     /// In seconds.
     private var retryTime, firstDelay, longestDelay, stallTimeout: Double?
@@ -44,7 +44,7 @@ package struct JobTerms: Codable {
     private static let options = [
         Option(\.allowsUnvalidated, \.allowsUnvalidated), Option(\.acceptEncoding, \.acceptEncoding),
         Option(\.restarts, \.restarts), Option(\.waits, \.waits), Option(\.usesServerFilename, \.usesServerFilename),
-        Option(\.numbersServerFilename, \.numbersServerFilename),
+        Option(\.numbersServerFilename, \.numbersServerFilename), Option(\.mostRedirects, \.mostRedirects),
         Option(\.connections, \.connections), Option(\.overlap, \.overlap), Option(\.stallBytes, \.stallBytes),
         Option(\.retries, \.retryPolicy.retries), Option(\.restartLimit, \.retryPolicy.restarts),
         Option(\.retryTime, \.retryPolicy.time.recorded), Option(\.firstDelay, \.retryPolicy.firstDelay.recorded),

@@ -21,26 +21,28 @@ package struct FolderAbilities: Sendable, Hashable {
     package init(of folder: Folder) {
         fileSystem = folder.networkFileSystem ?? folder.fileSystem
         let name = ".resumectl-\(UInt64.random(in: .min ... .max))"
-        let others = ["\(name)-link", "\(name)-a:b?", "\(name)-A"]
+        let link = "\(name)-link"
+        let odd = "\(name)-a:b?"
+        let upper = "\(name)-A"
+        let lower = "\(name)-a"
         func make(_ name: String) -> OpenFile? {
             try? OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL, isFixed: false)
         }
-        defer { for name in [name] + others { _ = try? folder.remove(name) } }
+        defer { for name in [name, link, odd, upper, lower] { _ = try? folder.remove(name) } }
         guard let file = make(name) else {
             missing = [.files]
             return
         }
         let parent = folder.file.descriptor
         let hasPermissions = fchmod(file.descriptor, 0o640) == 0 && (try? file.status().permissions) == 0o640
-        let isLinked = unsafe linkat(parent, name, parent, others[0], 0) == 0
-        let hasCharacters = make(others[1]) != nil
-        let hasCase = make(others[2]) != nil && make("\(name)-a") != nil
-        let isReplaced = unsafe renameat(parent, others[2], parent, name) == 0
+        let isLinked = unsafe linkat(parent, name, parent, link, 0) == 0
+        let hasCharacters = make(odd) != nil
+        let hasCase = make(upper) != nil && make(lower) != nil
+        let isReplaced = unsafe renameat(parent, upper, parent, name) == 0
         let all: [(Ability, Bool)] = [
             (.permissions, hasPermissions), (.links, isLinked), (.replacement, isReplaced), (.letterCase, hasCase),
             (.characters, hasCharacters),
         ]
         missing = all.filter { !$1 }.map(\.0)
-        _ = try? folder.remove("\(name)-a")
     }
 }

@@ -76,10 +76,8 @@ package struct Destination: Sendable, Hashable {
                 Self.probed.withLock { $0 = (folder, .now) }
             } catch {
                 // The folder is there, so what is missing are such names.
-                let number = error.isMissing ? EINVAL : error.number
-                guard error.isRefused, isWrittenInPlace(in: open) else {
-                    throw SystemError(number: number, call: error.call, path: path)
-                }
+                if error.isMissing { throw SystemError(number: EINVAL, call: error.call, path: path) }
+                guard error.isRefused, isWrittenInPlace(in: open) else { throw error }
             }
         } catch let error as SystemError {
             throw StoreError(

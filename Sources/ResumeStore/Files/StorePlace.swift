@@ -23,6 +23,7 @@ package struct StorePlace {
         self.isShared = isShared
         var rest = try Self.names(store)[...]
         var links = 0
+        var endsInLink = false
         if !rest.isEmpty { try check("/") }
         while let name = rest.popFirst() {
             guard missing.isEmpty else {
@@ -40,6 +41,7 @@ package struct StorePlace {
                 missing.append(name)
             case .link:
                 links += 1
+                endsInLink = endsInLink || rest.isEmpty
                 // As many as in Linux.
                 guard links <= 40 else {
                     throw SystemError(number: ELOOP, call: "open", path: store)
@@ -51,6 +53,8 @@ package struct StorePlace {
                 path = next
             }
         }
+        // A store is not created where a link leads.
+        if endsInLink, !missing.isEmpty { throw SystemError(number: ELOOP, call: "open", path: store) }
     }
 
     /// Returns the names of an absolute path, or of one in the working folder.
