@@ -229,7 +229,7 @@ struct DownloadURLTests {
             // What cannot be in a name stays encoded.
             ("http://h/..%2Fx", "..%2Fx"), ("http://h/%00", "%00"), ("http://h/a%0D%0Ab", "a%0D%0Ab"),
             ("http://h/%1B%5D0", "%1B]0"), ("http://h/%7F", "%7F"), ("http://h/a%2fb%2Fc", "a%2Fb%2Fc"),
-            ("http://h/%FF", "%FF"), ("http://h/%E9t%E9.pdf", "%E9t%E9.pdf"), ("http://h/%C3%A9%E9", "\u{E9}%E9"),
+            ("http://h/%FF", "%FF"), ("http://h/%E9t%E9.pdf", "%E9t%E9.pdf"), ("http://h/%C3%A9%E9", "%C3%A9%E9"),
             ("http://h/%E2%80%8Fx.zip", "%E2%80%8Fx.zip"), ("http://h/%E2%82.txt", "%E2%82.txt"), ("http://h/a%", "a%"),
             ("http://h/.bashrc", ".bashrc"), ("http://h/%252e%252e", "%2e%2e"),
         ] as [(String, String?)])
