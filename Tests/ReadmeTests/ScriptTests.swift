@@ -25,7 +25,7 @@ struct ScriptTests {
     @Test(
         "The budget of lines fails for too many lines, and for lines that are denser than before",
         arguments: [
-            (lines: 29_100, line: "let a = b", status: 0 as Int32), (29_101, "let a = b", 1),
+            (lines: 29_850, line: "let a = b", status: 0 as Int32), (29_851, "let a = b", 1),
             (1, "f(a, b, c, d)", 0), (1, "f(a, b, c, d, e)", 1), (0, "", 1),
         ])
     func budget(lines: Int, line: String, status: Int32) async throws {
