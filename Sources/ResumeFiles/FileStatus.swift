@@ -26,9 +26,6 @@ package struct FileStatus: Sendable, Equatable {
     /// Whether it is a regular file with one name only, so that writing to it changes nothing else.
     package var isSingle: Bool { kind == .regular && links == 1 }
 
-    /// Whether it is one of this user.
-    package var isOwn: Bool { isSingle && owner == geteuid() }
-
     package init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {

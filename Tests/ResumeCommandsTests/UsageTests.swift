@@ -197,24 +197,6 @@ struct UsageTests {
         #expect(outcome.errors.hasPrefix("Error: unknown option '\(text)\n"), "\(outcome.errors)")
     }
 
-    private static let habits: [([String], String)] = [
-        (["-nH", url], "-nH: there is none"), (["-O", "dir/x.bin", url], "-O takes no name, as in curl"),
-        (["-qO", "x.bin", url], "use -o FILE"), (["-qO-", url], "use -o -"), (["-O", "-", url], "use -o -"),
-        (["-output", "x", url], "did you mean '--output'?"),
-        (["-X", "GET", url], "option '-X'; curl's -X: there is none: only GET"),
-        (["-z", "file", url], "option '-z'; leave it out: a file"),
-        (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "only SHA-256 and SHA-512"),
-        (["-o", "my", "thesis/x", url], "--output requires exactly one URL, but 2 were given: …, '\(url)'"),
-        ([url, "/tmp/x.bin"], "To name the file, use -o"), ([url, "survey"], "a URL with spaces must be in quotes"),
-        (["--sha256", String(repeating: "a", count: 32), url], "this may be an MD5"),
-    ]
-
-    @Test("Habits of other programs are answered, and nothing is downloaded", arguments: habits)
-    func habit(arguments: [String], text: String) async throws {
-        await home.run(["get"] + arguments).expect(.usage, says: text)
-        #expect(try home.names().isEmpty)
-    }
-
     @Test("A list without -i, curl's -O, and a digest with its name are understood")
     func understood() async throws {
         try home.write("".utf8, to: "urls.txt")

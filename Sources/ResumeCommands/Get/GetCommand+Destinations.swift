@@ -87,7 +87,8 @@ extension GetCommand {
 extension GetCommand {
     /// Says how to continue what other programs have left beside the destinations.
     func mentionPartials(of items: [DownloadList.Item], _ context: CommandContext) {
-        for item in items where files.from == nil && !writesToOutput {
+        guard files.from == nil, !writesToOutput else { return }
+        for item in items {
             if (try? Folder.status(at: item.path))?.kind == .link {
                 context.say("\(item.path) is a link, which is replaced; --follow-links writes to where it leads")
             }

@@ -99,11 +99,8 @@ package struct Destination: Sendable, Hashable {
 
     /// Whether the link leads to a file through a process's open files, as `/dev/stdout` does.
     private var isLinkToOpenFile: Bool {
-        let target = unsafe [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            unsafe count = max(readlink(path.systemPath, start, buffer.count), 0)
-        }
-        return target.starts(with: "/proc/".utf8.map { CChar(bitPattern: $0) })
+        let target = try? Folder.target(ofLink: path)
+        return target?.utf8.starts(with: "/proc/".utf8) == true
     }
 
     /// Splits a path without accessing the disk.
