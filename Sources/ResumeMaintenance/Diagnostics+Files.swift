@@ -24,8 +24,8 @@ extension Diagnostics {
         } catch let error where error.isRefused {
             return [refusal(error.description, .writableStore)]
         } catch {
-            let problem = "\(error). Choose a separate folder for the store."
-            return [Check(name: "folder", value: "cannot be opened", problem: problem)]
+            let advice = [ENOTDIR, ELOOP].contains(error.number) ? ". Choose a separate folder for the store." : ""
+            return [Check(name: "folder", value: "cannot be opened", problem: "\(error)\(advice)")]
         }
         // No advice about other folders, whose path may have been given by mistake.
         let names = (try? root.names()) ?? []

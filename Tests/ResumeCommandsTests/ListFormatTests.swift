@@ -103,7 +103,7 @@ struct ListFormatTests {
         let server = try await home.serve(Self.handler)
         let (one, two) = (server.url("/1/a"), server.url("/2/a"))
         let outcome = await home.run("get", "-P", home.path, one, two).expect(.cannotCreate)
-        let text = "\(two): argument 2: would be written to \(home["a"]), as would \(one) (argument 1)"
+        let text = "\(two): argument 4: would be written to \(home["a"]), as would \(one) (argument 3)"
         #expect(outcome.errors.contains(text))
     }
 }

@@ -131,7 +131,7 @@ struct OtherProgramTests {
         (["-A", "pdf,zip", url], "wget's -A"), (["-e", "robots=off", url], "wget's -e: use the variable"),
         (["-c", "jar.txt", url], "curl's -c: use --cookie-jar FILE"), (["-s", "16", url], "use --connections N"),
         (["-s16", "-x16", url], "aria2c's -s: use --connections N"), (["-x16", url], "use --connections 16"),
-        ([url, "-O", "x.bin"], "to name the file, use -o FILE"), (["-qO-", url], "use -o -"),
+        ([url, "-O", "x.bin"], "to name the file, use -o FILE"),
         ([url, "-O", "-"], "use -o -"),
         // Two programs mean different things.
         (["-m", url], "curl's -m: use --max-time TIME; wget's -m: there is none: no links are followed"),

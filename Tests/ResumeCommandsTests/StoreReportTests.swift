@@ -81,6 +81,13 @@ struct StoreReportTests {
         #expect(text.lines.contains("journal_mode: wal"))
     }
 
+    @Test func doctorOfFolders() async throws {
+        let outcome = await home.run("doctor", home.path, home["none"]).expect(
+            .damaged, prints: "\(home["none"]): unusable")
+        #expect(outcome.lines.contains { $0.hasPrefix("\(home.path): ") && !$0.contains("<-") }, "\(outcome.output)")
+        #expect(try home.names().isEmpty)
+    }
+
     @Test func doctorWithoutAStore() async throws {
         await home.run("doctor").expect(.success, prints: "there is no store yet")
         #expect(try home.names().isEmpty)

@@ -42,7 +42,10 @@ extension GetCommand {
         @Option("o output", completion: .file()) var output: String?
         @Option("P directory", completion: .directory) var directory: String?
         @Option("i input-file", completion: .file()) var inputFile: String?
-        @Option("input-format") var inputFormat = ListLine.Format.auto
+        @Option(
+            name: .long, help: .of("input-format"),
+            transform: { try ListLine.Format(rawValue: $0).orRefuse("use auto, urls or aria2") })
+        var inputFormat: ListLine.Format = .auto
         @Option("from", completion: .file()) var from: String?
         @Flag("hold") var hold = false
         @Flag("keep") var keep = false

@@ -1,10 +1,9 @@
-import ArgumentParser
 import ResumeHTTP
 
 /// A URL in a list of downloads, and what the list says about its file.
 struct ListLine {
     /// What the lines of a list are.
-    enum Format: String, CaseIterable, ExpressibleByArgument {
+    enum Format: String {
         /// A URL, which a tab and a name may follow, or indented lines with aria2's options.
         case auto
         /// Only URLs.
