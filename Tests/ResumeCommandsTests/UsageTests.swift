@@ -1,3 +1,4 @@
+import ArgumentParser
 import OriginServer
 @testable import ResumeCommands
 import Testing
@@ -289,5 +290,14 @@ struct UsageTests {
     /// The argument that is wrong is named, not the value of an option that reads the same.
     @Test func positionOfAnArgument() async throws {
         await home.run("get", "--key", "wrong", "wrong").expect(.usage, says: "argument 3: ")
+    }
+
+    @Test("No command has two options of one name")
+    func names() {
+        for command in ResumeCtl.configuration.subcommands {
+            let names = CommandShape(of: [command]).arguments.flatMap(\.texts)
+            #expect(!names.isEmpty || command == CompletionsCommand.self)
+            #expect(Dictionary(grouping: names) { $0 }.values.allSatisfy { $0.count == 1 }, "\(command)")
+        }
     }
 }

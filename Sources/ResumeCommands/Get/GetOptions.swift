@@ -43,7 +43,7 @@ extension GetCommand {
         @Option("P directory", completion: .directory) var directory: String?
         @Option("i input-file", completion: .file()) var inputFile: String?
         @Option(
-            name: .long, help: .of("input-format"),
+            help: .of("input-format"),
             transform: { try ListLine.Format(rawValue: $0).orRefuse("use auto, urls or aria2") })
         var inputFormat: ListLine.Format = .auto
         @Option("from", completion: .file()) var from: String?
