@@ -58,17 +58,6 @@ package struct Folder: Sendable {
     /// Returns the path of a name, for messages.
     package func path(of name: String) -> String { file.path(of: name) }
 
-    /// Whether names that differ only in case are the same; false if that is unknown.
-    package var ignoresCase: Bool {
-        #if canImport(Darwin)
-        return fpathconf(file.descriptor, Int32(_PC_CASE_SENSITIVE)) == 0
-        #else
-        // FS_IOC_GETFLAGS and FS_CASEFOLD_FL of the kernel.
-        var flags: CLong = 0
-        return unsafe ioctl(file.descriptor, UInt(0x8008_6601), &flags) == 0 && flags & 0x4000_0000 != 0
-        #endif
-    }
-
     /// Creates a folder if it does not exist; only its owner may use it, and its group if it is shared.
     ///
     /// - Returns: Whether it was created.

@@ -39,6 +39,13 @@ struct ListFormatTests {
         #expect(server.requests.count == 5, "the digest tells without a request")
     }
 
+    @Test("Folders end at each slash, also before a combining mark")
+    func combining() async throws {
+        let server = try await home.serve(Self.handler)
+        try await get("\(server.url("/a"))\n dir=sub/\u{301}f\n").expect(.success)
+        #expect(try home.names(in: "out/sub/\u{301}f") == ["a"])
+    }
+
     @Test("A digest of a list that the file does not have is a failure, also for resume")
     func wrongDigest() async throws {
         let server = try await home.serve(Self.handler)
@@ -61,6 +68,13 @@ struct ListFormatTests {
             ("URL\t.bashrc\n", "is hidden or begins with a dash"),
             ("URL\n out=-rf\n", "is hidden or begins with a dash"),
             ("URL\n  checksum=md5=00\n", "line 1: use checksum=sha-256= and 64 hexadecimal digits"),
+            ("URL\n  checksum=md5=00\n", "only SHA-256 and SHA-512 are compared. For others, remove checksum="),
+            ("URL\n dir=/\u{301}x\n", "line 1: a list chooses folders inside"),
+            ("URL\tx/\u{301}y\n", "is not the name"),
+            ("URL\ta\u{202E}b\n", "line 1: 'a\\u{202E}b' has invisible"), ("URL\n out=a\u{7}b\n", "has invisible"),
+            ("URL\n dir=a\u{1B}b\n", "has invisible"),
+            ("URL\n" + String(repeating: " out=x\n", count: 17), "line 1: more than 16 options"),
+            ("URL\n out=\(String(repeating: "x", count: 70_000))\n", "line 1: more than 16 options, or 64 KiB"),
             ("  out=x\n", "line 1: an option without a URL"),
             ("", "list contains no URL; write one on each line"), ("# none\n\n", "list contains no URL"),
         ])

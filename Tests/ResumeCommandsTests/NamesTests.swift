@@ -410,6 +410,8 @@ struct NamesTests {
         let server = try await home.serve(Self.handler)
         if !isBroken { try home.write("mine".utf8, to: "target") }
         try FileManager.default.createSymbolicLink(atPath: home["f.bin"], withDestinationPath: home["target"])
+        // Not if the URL chooses the name, so that it is not replaced.
+        await get(server).expect(.cannotCreate, hides: "is a link")
         let outcome = await home.run("get", server.url("/f.bin"), "-o", home["f.bin"]).expect(.success)
         #expect(
             outcome.errors.split(separator: "\n") == [

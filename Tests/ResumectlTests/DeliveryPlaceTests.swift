@@ -56,6 +56,23 @@ struct DeliveryPlaceTests {
             return status
         }
 
+        static let hasExFAT = ["mkfs.exfat", "mount.exfat-fuse", "losetup"].allSatisfy { Shell.has($0) }
+
+        /// Mounts a new exFAT on the place during a closure.
+        func onExFAT(_ body: () async throws -> Void) async throws {
+            let image = folder["image"]
+            #expect(FileManager.default.createFile(atPath: image, contents: nil) && truncate(image, 64 << 20) == 0)
+            #expect(try await Shell.outcome("mkfs.exfat", [image]).status == 0)
+            let found = try await Shell.outcome("losetup", ["-f", "--show", image])
+            let device = found.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(found.status == 0, "\(found.errors)")
+            try await mounted("mount.exfat-fuse", device, out) {
+                // Done when it is unmounted.
+                _ = try await Shell.outcome("losetup", ["-d", device])
+                try await body()
+            }
+        }
+
         /// Mounts a file system on the place during a closure.
         func mounted(_ command: String..., body: () async throws -> Void) async throws {
             let mount = try await Shell.outcome(command[0], Array(command.dropFirst()))
@@ -86,19 +103,10 @@ struct DeliveryPlaceTests {
 
     @Test(
         "A file system without links and exclusive renames; C12: a name that it does not have is refused at once",
-        .enabled(
-            if: ["mkfs.exfat", "mount.exfat-fuse", "losetup"].allSatisfy { Shell.has($0) }, "needs exfat-fuse"),
-        arguments: lengths)
+        .enabled(if: Place.hasExFAT, "needs exfat-fuse"), arguments: lengths)
     func exFAT(length: Int64) async throws {
         try await Place.with(length) { place async throws in
-            let image = place.folder["image"]
-            #expect(FileManager.default.createFile(atPath: image, contents: nil) && truncate(image, 64 << 20) == 0)
-            #expect(try await Shell.outcome("mkfs.exfat", [image]).status == 0)
-            let found = try await Shell.outcome("losetup", ["-f", "--show", image])
-            let device = found.output.trimmingCharacters(in: .whitespacesAndNewlines)
-            #expect(found.status == 0, "\(found.errors)")
-            defer { _ = try? Shell.start("losetup", ["-d", device]) }
-            try await place.mounted("mount.exfat-fuse", device, place.out) {
+            try await place.onExFAT {
                 let refused = try await place.get("a:b?.bin")
                 #expect(refused.status != 0)
                 #expect(refused.errors.contains("has no such names"), "\(refused.errors)")
@@ -109,6 +117,36 @@ struct DeliveryPlaceTests {
                 // The same again replaces nothing.
                 #expect(try await place.get("a.bin").status == 0)
                 #expect(try place.has("a.bin"))
+            }
+        }
+    }
+
+    @Test(
+        "A list in a folder that ignores case and has no names with colons",
+        .enabled(if: Place.hasExFAT, "needs exfat-fuse"), arguments: lengths)
+    func listOnExFAT(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
+            func get(_ list: String, _ option: String = "--no-progress") async throws -> Shell.Outcome {
+                let text = list.replacing("URL", with: "\(place.server.baseURL)")
+                try Files.write(Array(text.utf8), to: place.folder["list"])
+                return try await Resumectl(folder: place.folder)
+                    .run("get", "-j", "1", "-i", place.folder["list"], "-P", place.out, option)
+            }
+            try await place.onExFAT {
+                for list in ["URL/readme\nURL/2/README\n", "URL/f\n dir=Pool\nURL/2/f\n dir=pool\n"] {
+                    for _ in 1...2 {
+                        let clash = try await get(list, "--overwrite")
+                        #expect(clash.status == 73 && clash.errors.contains(", as would "), "\(clash.errors)")
+                    }
+                    let renamed = try await get(list, "--auto-rename")
+                    #expect(renamed.status == 0, "\(renamed.errors)")
+                }
+                let colon = try await get("URL/one\nURL/a%3Ab\n")
+                #expect(colon.status == 73, "\(colon.errors)")
+                #expect(colon.errors.contains("choose another one. In a list, it follows a tab"), "\(colon.errors)")
+                #expect(!place.server.requests.contains { $0.path.hasPrefix("/a") })
+                let names = try FileManager.default.contentsOfDirectory(atPath: place.out)
+                #expect(Set(names) == ["Pool", "readme.1", "one", "readme"], "\(names)")
             }
         }
     }

@@ -15,8 +15,9 @@ final class Enlister: Sendable {
     private let run: JobRun
     private let listing: JobTable.Listing
     private var command: GetCommand { list.command }
-    /// The names of the list in lower case, with their first spellings; nil if the folder distinguishes them by case.
-    private let spellings: Mutex<[String: String]?>
+    /// The first spellings of paths by the hashes of their lower case, which must not fill the memory, and whether folders
+    /// in which paths differ in case only ignore it.
+    private let spellings = Mutex<(first: [Int: String], ignoring: [String: Bool])>(([:], [:]))
 
     /// Makes an enlister for a list of which nothing has been recorded.
     ///
@@ -25,7 +26,6 @@ final class Enlister: Sendable {
         self.list = list
         self.run = run
         let command = list.command
-        spellings = Mutex(list.context.ignoresCase(command.files.directory ?? ".") ? [:] : nil)
         let restarts = command.checks.restart
         listing = JobTable.Listing(renames: command.files.autoRename, unfinished: try await run.table.unfinishedLists())
         {
@@ -45,6 +45,7 @@ final class Enlister: Sendable {
         } catch is CancellationError {
             run.reporter.mention(Reason("list-not-read").text)
         } catch {
+            run.reporter.expect(1)
             // The command line was right, since downloads have started.
             run.reject(CommandFailure((error as? CommandFailure).map { CommandFailure(.refused, $0.message) } ?? error))
         }
@@ -130,10 +131,19 @@ final class Enlister: Sendable {
 
     /// Returns the spelling of a path of which the folder permits only one: the later one is a clash, or gets a number.
     private func firstSpelling(of path: String) -> String {
-        spellings.withLock { spellings in
-            let first = spellings?[path.lowercased()] ?? path
-            spellings?[path.lowercased()] = first
-            return first
+        let key = path.lowercased().hashValue
+        return spellings.withLock { spellings in
+            guard let first = spellings.first[key] else {
+                if spellings.first.count < 1 << 18 { spellings.first[key] = path }
+                return path
+            }
+            let common = zip(first.utf8, path.utf8).prefix { $0 == $1 }.count
+            guard common < path.utf8.count else { return path }
+            let slash = path.utf8.prefix(common).lastIndex(of: .slash)
+            let folder = slash.map { String(Substring(path.utf8[...$0])) } ?? "."
+            let isIgnored = spellings.ignoring[folder] ?? list.context.ignoresCase(folder)
+            spellings.ignoring[folder] = isIgnored
+            return isIgnored ? first : path
         }
     }
 

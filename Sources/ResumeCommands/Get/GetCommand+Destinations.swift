@@ -13,7 +13,8 @@ extension GetCommand {
     /// - Throws: ``CommandFailure`` if it cannot be created.
     func makeDirectory() throws {
         let output = Naming(files).path.flatMap { path in
-            familiar.createsFolders && !writesToOutput ? path.lastIndex(of: "/").map { String(path[..<$0]) } : nil
+            familiar.createsFolders && !writesToOutput
+                ? path.utf8.lastIndex(of: .slash).map { String(path[..<$0]) } : nil
         }
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
         try Self.makeFolder(directory)
@@ -26,9 +27,10 @@ extension GetCommand {
     ///
     /// - Throws: ``CommandFailure``
     static func makeFolder(_ directory: String) throws {
-        for part in directory.parts(at: "/") {
-            let made = directory[..<part.endIndex]
-            guard !part.isEmpty, unsafe mkdir(String(made).systemPath, 0o777) != 0, errno != EEXIST else { continue }
+        // Bytes, because a name that begins with a combining mark would hide the slash before it.
+        for part in directory.utf8.parts(at: .slash) {
+            let made = String(Substring(directory.utf8[..<part.endIndex]))
+            guard !part.isEmpty, unsafe mkdir(made.systemPath, 0o777) != 0, errno != EEXIST else { continue }
             let reason = Reason("folder-not-created", with: directory, made, SystemError.reason(errno))
             throw CommandFailure(.cannotCreate, reason.text)
         }
@@ -58,7 +60,7 @@ extension GetCommand {
         /// Returns the folder with a slash, or one in it that a list names; empty for the working directory.
         func folder(named name: String? = nil) -> String {
             guard let name else { return folder }
-            return name.hasPrefix("/") ? "\(name)/" : "\(folder)\(name)/"
+            return name.utf8.first == .slash ? "\(name)/" : "\(folder)\(name)/"
         }
 
         /// The path that the user has named; nil if it depends on the URL.
@@ -77,19 +79,19 @@ extension GetCommand {
         ///
         /// Only the user may choose such a name, with -o.
         func isUnsafe(_ path: String) -> Bool {
-            guard output == nil, let first = path.split(separator: "/").last?.utf8.first else { return false }
-            return first == UInt8(ascii: ".") || first == UInt8(ascii: "-")
+            let first = path.utf8.split(separator: .slash).last?.first
+            return output == nil && (first == .dot || first == UInt8(ascii: "-"))
         }
     }
 }
 
-/// What other programs have left at the destinations of `get`.
+/// What is at the destinations of `get`.
 extension GetCommand {
-    /// Says how to continue what other programs have left beside the destinations.
+    /// Says which links are replaced, and how to continue what other programs have left beside the destinations.
     func mentionPartials(of items: [DownloadList.Item], _ context: CommandContext) {
         guard files.from == nil, !writesToOutput else { return }
         for item in items {
-            if (try? Folder.status(at: item.path))?.kind == .link {
+            if mayReplace, !files.skipExisting, (try? Folder.status(at: item.path))?.kind == .link {
                 context.say("\(item.path) is a link, which is replaced; --follow-links writes to where it leads")
             }
             guard let (path, program) = ForeignPartial.beside(item.path) else { continue }

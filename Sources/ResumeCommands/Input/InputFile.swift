@@ -15,6 +15,8 @@ final class InputFile {
         var isOption = false
         /// The lines of that kind that follow it.
         var options: [String] = []
+        /// Whether these are too many to be kept, so that the last ones are missing.
+        var hasMoreOptions: Bool { options.count > 16 || options.reduce(0) { $0 + $1.utf8.count } > 64 << 10 }
     }
 
     /// The maximum length of a line in bytes; a file with longer ones is not a list.
@@ -152,7 +154,7 @@ final class InputFile {
             guard line.isOption, format != .urls else { return lines.append(line) }
             format = .aria2
             guard let text = line.text, !lines.isEmpty else { return lines.append(line) }
-            lines[lines.count - 1].options.append(text)
+            if !lines[lines.count - 1].hasMoreOptions { lines[lines.count - 1].options.append(text) }
         }
         rest.removeFirst(end)
         guard rest.count <= Self.longestLine else {

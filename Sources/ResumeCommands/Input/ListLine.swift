@@ -39,29 +39,33 @@ struct ListLine {
             }
             try set("out=\(Substring(parts[1]))", as: format)
         }
+        guard !line.hasMoreOptions else { throw CommandFailure(usage: Reason("list-many-options")) }
         for option in line.options { try set(option, as: format) }
     }
 
     /// Takes an option as aria2 writes it.
     private mutating func set(_ text: String, as format: Format) throws(CommandFailure) {
-        let option = text.parts(at: "=", most: 1)
-        let value = String(option[option.count - 1])
-        let parts = value.parts(at: "/")
+        // Bytes, because a combining mark would hide the slash or the equals sign before it.
+        let option = text.utf8.parts(at: UInt8(ascii: "="), most: 1).map { String(Substring($0)) }
+        let value = option[option.count - 1]
+        let parts = value.utf8.parts(at: .slash)
+        let shown = Printable.escaped(value)
+        guard shown == value else { throw CommandFailure(usage: Reason("list-characters", with: shown)) }
         switch option[0] {
         case "out":
             guard parts.count == 1, !["", ".", ".."].contains(value) else {
-                throw CommandFailure(usage: Reason("list-name", with: Printable.escaped(value)))
+                throw CommandFailure(usage: Reason("list-name", with: value))
             }
             name = value
         case "dir":
-            guard format == .aria2 || parts.allSatisfy({ !$0.isEmpty && $0.first != "." }) else {
+            guard format == .aria2 || parts.allSatisfy({ !$0.isEmpty && $0.first != .dot }) else {
                 throw CommandFailure(usage: Reason("list-folder"))
             }
             folder = value
         case "checksum":
             digest = HTTPDigest(named: value)
             guard digest != nil else { throw CommandFailure(usage: Reason("list-checksum")) }
-        default: throw CommandFailure(usage: Reason("list-option", with: Printable.escaped(String(option[0]))))
+        default: throw CommandFailure(usage: Reason("list-option", with: Printable.escaped(option[0])))
         }
     }
 }

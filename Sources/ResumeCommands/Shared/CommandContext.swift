@@ -20,9 +20,9 @@ struct CommandContext {
     var environment: [String: String]
     /// The error number of a failed write of results; `EPIPE` if nothing reads them any more, 0 if none failed.
     var outputError: @Sendable () -> Int32 = { 0 }
-    /// Whether a folder ignores the case of names.
+    /// Whether a folder ignores the case of names, which is tried with files.
     var ignoresCase: @Sendable (_ folder: String) -> Bool = {
-        (try? Folder($0, followsLinks: true).ignoresCase) ?? false
+        (try? FolderAbilities(of: Folder($0, followsLinks: true)).missing.contains(.letterCase)) ?? false
     }
     /// Returns the size of the terminal on standard error, which may change; nil if it is not a terminal.
     var terminalSize: @Sendable () -> Terminal.Size? = { nil }

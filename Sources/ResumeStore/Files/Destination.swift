@@ -61,11 +61,12 @@ package struct Destination: Sendable, Hashable {
 
     /// Runs a check on what has the name, then checks that files can be created in the folder.
     ///
-    /// That is not repeated within a second, since many downloads use the same folder. Later changes show at the
-    /// delivery.
+    /// That is not repeated within a second, since many downloads use the same folder, except for names that some file
+    /// systems do not have. Later changes show at the delivery.
     private func check(_ look: (() throws -> FileStatus?) throws -> Void) throws {
         do {
-            if let last = Self.probed.withLock({ $0 }), last.folder == folder, .now - last.time < .seconds(1) {
+            let isUsual = name.utf8.allSatisfy { $0 >= 0x20 && !#":?*"<>|\"#.utf8.contains($0) }
+            if isUsual, let last = Self.probed.withLock({ $0 }), last.folder == folder, .now - last.time < .seconds(1) {
                 return try look { try Folder.status(at: path) }
             }
             let open = try Folder(folder, followsLinks: true)
@@ -89,7 +90,8 @@ package struct Destination: Sendable, Hashable {
     private static func advice(on error: SystemError) -> String {
         switch error.number {
         case ENOENT: "Create the folder first, or choose another one."
-        case EINVAL, EILSEQ, ENAMETOOLONG: "Its file system has no such names: choose another one."
+        case EINVAL, EILSEQ, ENAMETOOLONG:
+            "Its file system has no such names: choose another one. In a list, it follows a tab after the URL."
         default: "Choose a location that this user may write to."
         }
     }
