@@ -120,6 +120,8 @@ struct ResumeCommand: ContextCommand {
             }
         }
         guard missing.isEmpty else {
+            let list = Reason("list-of-digests", with: Hint.run("get")).text
+            if missing.contains("--checksums") { throw CommandFailure(.refused, list, isResumable: true) }
             throw CommandFailure(
                 .refused,
                 "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "

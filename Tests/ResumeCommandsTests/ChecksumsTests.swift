@@ -67,6 +67,13 @@ struct ChecksumsTests {
         #expect([Self.sha256, Self.sha512].contains(digest.hexadecimal))
     }
 
+    @Test("A name with a hundred thousand lines is found in one pass")
+    func sameNames() throws {
+        let lines = (0..<100_000).map { "\(Self.other)  d\($0)/a.bin\n" }.joined()
+        let list = try Checksums(in: Array("\(lines)\(Self.sha256)  dir/a.bin".utf8), of: "list")
+        #expect(try list.digest(ofPath: "/dir/a.bin").hexadecimal == Self.sha256)
+    }
+
     @Test("The names count that a redirect and the server give the file", arguments: [[], ["-J"]])
     func namedByTheResponse(options: [String]) async throws {
         let server = try await home.serve { request in
@@ -83,7 +90,7 @@ struct ChecksumsTests {
         await home.run(get + [server.url(path)]).expect(.refused, says: "does not have the expected SHA-256")
         #expect(try home.names(in: "out").isEmpty)
         // Without the list, nothing says which digest it must have.
-        await home.run("resume", server.url(path)).expect(.refused)
+        await home.run("resume", server.url(path)).expect(.refused, says: "run the same 'resumectl get' again")
         try home.write("\(Self.sha256)  image-2.iso\n".utf8, to: "sums")
         for _ in 1...2 {
             await home.run(get + [server.url(path)]).expect(.success)

@@ -58,7 +58,7 @@ struct VerifyTests {
         try home.write("abc".utf8, to: "f/below/b.bin")
         try home.write("\(Self.abc)  a.bin\n\(Self.abc)  below/b.bin\n".utf8, to: "f/SUMS")
         let verify = ["verify", home["f"], "--checksums", home["f/SUMS"]]
-        let right = await home.run(verify).expect(.success, says: "contains no", "f/SUMS")
+        let right = await home.run(verify).expect(.success, hides: "SUMS")
         let verified: [String] = ["a.bin", "below/b.bin"].map { name in "\(home["f"])/\(name): SHA-256 verified" }
         #expect(right.lines == verified)
         try home.write("abd".utf8, to: "f/below/b.bin")
@@ -69,6 +69,19 @@ struct VerifyTests {
             .expect(.damaged, says: "1 file does not have", prints: "a.bin: SHA-256 verified", "a.bin: is not there")
         #expect(outcome.lines.count == 3, "\(outcome)")
         await home.run("verify", home["other"], "--checksums", home["f/SUMS"]).expect(.refused, says: "not compared")
+        let sums = ["a.bin", "c", "d", "x/e", "y/f"].map { "\(Self.abc)  \($0)\n" }.joined()
+        try home.write(sums.utf8, to: "sums")
+        await home.run("verify", home["f"], "--checksums", home["sums"])
+            .expect(.notFound, says: "4 files of \(home["sums"]) are not in \(home["f"]): c, d, x/e, …\n")
+        try home.write("\(Self.abc)  a.bin\n\(Self.abc)  c\n".utf8, to: "sums")
+        await home.run("verify", home["f"], "--checksums", home["sums"])
+            .expect(.notFound, says: "1 file of \(home["sums"]) is not in \(home["f"]): c\n")
+        await home.run("verify", home["nowhere"], "--checksums", home["f/SUMS"])
+            .expect(.notFound, says: "\(home["nowhere"]): no such file or folder", hides: "contains no")
+        await home.run("verify", "--checksums", home["f/SUMS"]).expect(.usage, says: "add . for this folder")
+        await home.run("verify", home["f"], "--checksums", "http://127.0.0.1:9/SUMS")
+            .expect(.usage, says: "verify needs no network: download the list first")
+        await home.run("verify", home["f"], "--sha256", Self.abc).expect(.usage, says: "require one file")
         try home.makeFolder("empty")
         await home.run("verify", home["empty"], "--checksums", home["f/SUMS"]).expect(.notFound, says: "no files")
     }

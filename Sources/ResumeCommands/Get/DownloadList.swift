@@ -88,7 +88,7 @@ final class DownloadList: Sendable {
         })
     }
 
-    /// Returns downloads with their digests; one without a digest in the list of checksums becomes a failure.
+    /// Returns downloads with their digests; one without a digest becomes a failure, unless the response may name its file.
     func withDigests(_ part: Part) -> Part {
         guard let checksums = checksums.withLock({ $0 }) else { return part }
         var result = Part(rejected: part.rejected, isLast: part.isLast)

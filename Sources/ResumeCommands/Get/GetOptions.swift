@@ -60,11 +60,7 @@ extension GetCommand {
     struct Checks: ParsableArguments {
         @OptionGroup var digests: DigestOptions
 
-        @Option(
-            "checksum",
-            transform: {
-                try HTTPDigest(named: $0).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
-            })
+        @Option("checksum", transform: { try HTTPDigest(named: $0).orRefuse(Reason("checksum-unknown").text) })
         var checksum: HTTPDigest?
 
         @Option("checksums", completion: .file()) var checksums: String?

@@ -85,7 +85,7 @@ struct Checksums {
         lines[name] ?? (lines.count == 1 ? lines[nil] ?? lines["-"] : nil) ?? []
     }
 
-    /// Returns the digest of the file at a path, like ``digest(of:)``.
+    /// Returns the digest of the file at a path, like ``digest(of:to:)``.
     func digest(ofPath path: String) throws(CommandFailure) -> HTTPDigest {
         try digest(of: Self.base(of: path), in: path[...], Printable.escaped(path))
     }
@@ -93,11 +93,10 @@ struct Checksums {
     private func digest(
         of name: String?, in path: Substring, _ shown: String
     ) throws(CommandFailure) -> HTTPDigest {
-        let candidates = lines(of: name)
-        let depths = candidates.map { Self.folders(of: $0.name ?? "", in: path) }
-        let best = zip(candidates, depths).filter { $1 == depths.max() }.map(\.0.digest)
+        let best = best(of: name, in: path).map(\.digest)
+        let length = best.map(\.bytes.count).max()
         // The stronger of two algorithms is enough.
-        let strongest = best.filter { $0.bytes.count == best.map(\.bytes.count).max() }
+        let strongest = best.filter { $0.bytes.count == length }
         guard let digest = strongest.first else {
             let reason = Reason("no-checksum-of", with: source, shown)
             throw CommandFailure(.refused, reason.text, reason: Self.missing)
@@ -107,6 +106,19 @@ struct Checksums {
             throw CommandFailure(.refused, reason.text, reason: Self.missing)
         }
         return digest
+    }
+
+    /// Returns the lines of a name with the most folders in common with a path.
+    private func best(of name: String?, in path: Substring) -> [Line] {
+        let candidates = lines(of: name).map { (line: $0, depth: Self.folders(of: $0.name ?? "", in: path)) }
+        let most = candidates.map(\.depth).max()
+        return candidates.filter { $0.depth == most }.map(\.line)
+    }
+
+    /// Returns the listed names that are those of none of some files, in order.
+    func missing(among paths: [String]) -> [String] {
+        let found = paths.flatMap { best(of: Self.base(of: $0), in: $0[...]).compactMap(\.name) }
+        return Set(lines.values.joined().compactMap(\.name)).subtracting(found + ["-"]).sorted()
     }
 
     /// Returns how many folders before the name of a listed file are also before the name in a URL's path.

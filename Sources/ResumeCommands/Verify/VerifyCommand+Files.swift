@@ -14,23 +14,25 @@ extension VerifyCommand {
         /// How many have no line in the list.
         var unlisted = 0
 
+        static func files(_ count: Int, _ one: String, _ many: String) -> String {
+            count == 1 ? "1 file \(one)" : "\(count) files \(many)"
+        }
+
         /// Throws if files were wrong.
         func finish() throws {
-            func files(_ count: Int, _ one: String, _ many: String) -> String {
-                count == 1 ? "1 file \(one)" : "\(count) files \(many)"
-            }
             if wrong > 0 {
                 let them = wrong == 1 ? "it again with its checksum" : "them again with their checksums"
                 throw CommandFailure(
                     .damaged,
-                    files(wrong, "does", "do") + " not have the expected digest, or cannot be read. Download \(them): "
+                    Self.files(wrong, "does", "do")
+                        + " not have the expected digest, or cannot be read. Download \(them): "
                         + "\(Hint.run("get")) replaces a damaged file, and with --overwrite also one that was changed.")
             }
             if missing > 0 {
-                throw CommandFailure(.notFound, files(missing, "is", "are") + " not there")
+                throw CommandFailure(.notFound, Self.files(missing, "is", "are") + " not there")
             }
             if unlisted > 0 {
-                throw CommandFailure(.refused, files(unlisted, "was", "were") + " not compared")
+                throw CommandFailure(.refused, Self.files(unlisted, "was", "were") + " not compared")
             }
         }
     }
@@ -38,20 +40,29 @@ extension VerifyCommand {
     /// Compares a file with the digest that is given, or files and those in folders with their lines in a list.
     func compareFiles(_ context: CommandContext) async throws {
         let list = try await Blocking.run { [checksums] in try checksums.map { try Checksums(path: $0) } }
+        let own = try checksums.map { try Destination($0).path }
         var comparison = Comparison()
+        var folders: [String] = []
+        var paths: [String] = []
         for name in entries {
             let found = try await Blocking.run { try StoreError.wrapping { try Self.files(below: name) } }
             if let found, found.isEmpty {
                 throw CommandFailure(.notFound, "\(name) contains no files")
             }
+            if found != nil { folders.append(name) }
+            guard folders.isEmpty || digests.digest == nil else { throw CommandFailure(usage: Reason("verify-one")) }
             var unlisted: [String] = []
             for file in found ?? [name] {
-                let path = try Destination(file).path
+                let place = try Destination(file)
+                if found != nil, place.path == own { continue }
+                paths.append(place.path)
                 do {
-                    guard let digest = try digests.digest ?? list?.digest(ofPath: path) else { continue }
-                    try await compare(path, with: digest, in: &comparison, context)
+                    guard let digest = try digests.digest ?? list?.digest(ofPath: place.path) else { continue }
+                    try await compare(place.path, with: digest, in: &comparison, context)
                 } catch let error as CommandFailure where error.reason == Checksums.missing {
-                    unlisted.append(error.message)
+                    let isMissing = place.found == .nothing
+                    if isMissing { comparison.missing += 1 }
+                    unlisted.append(isMissing ? Reason("verify-nowhere", with: name).text : error.message)
                 }
             }
             for line in unlisted.prefix(3) {
@@ -62,6 +73,14 @@ extension VerifyCommand {
             }
             // A folder may hold other files as well, such as the list.
             if unlisted.count == found?.count ?? 1 { comparison.unlisted += unlisted.count }
+        }
+        let missing = folders.isEmpty ? [] : list?.missing(among: paths) ?? []
+        if !missing.isEmpty {
+            comparison.missing += missing.count
+            let names = missing.prefix(3).map(Printable.escaped) + (missing.count > 3 ? ["…"] : [])
+            let of = "of \(checksums ?? "")"
+            let files = Comparison.files(missing.count, "\(of) is", "\(of) are")
+            context.say("\(files) not in \(folders.joined(separator: ", ")): \(names.joined(separator: ", "))")
         }
         try comparison.finish()
     }

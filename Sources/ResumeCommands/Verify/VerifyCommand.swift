@@ -24,12 +24,11 @@ struct VerifyCommand: ContextCommand {
         try refuse(
             remote && (repair || entries.isEmpty),
             "--remote requires entries, and cannot be combined with --repair")
-        try refuse(
-            comparesFiles && (remote || repair || entries.isEmpty),
-            "--checksums and --sha256 require files, and cannot be combined with --remote or --repair")
+        try exclude(comparesFiles && (remote || repair), "--checksums and --sha256", with: "--remote or --repair")
+        try refuse(comparesFiles && entries.isEmpty, Reason("verify-what").text)
+        try refuse(checksums?.contains("://") == true, Reason("verify-url").text)
         try exclude(checksums != nil && digests.digest != nil, "--checksums", with: "--sha256 or --sha512")
-        try refuse(
-            digests.digest != nil && entries.count > 1, "--sha256 and --sha512 require one file; use --checksums LIST")
+        try refuse(digests.digest != nil && entries.count > 1, Reason("verify-one").text)
         try refuse(!headers.headers.isEmpty && !remote, "--header requires --remote")
         try refuse(dryRun && !repair, "--dry-run requires --repair; without it, nothing is removed")
     }
