@@ -117,6 +117,7 @@ struct OtherProgramTests {
     private static let refused: [([String], String)] = [
         (["-nH", url], "-nH: there is none"), (["-O", "dir/x.bin", url], "-O takes no name, as in curl"),
         (["-qO", "x.bin", url], "use -o FILE"), (["-qO-", url], "use -o -"), (["-O", "-", url], "use -o -"),
+        (["-qo-", url], "use -o -"), (["--checksum", "md5=00", url], "only SHA-256 and SHA-512 are compared"),
         (["-output", "x", url], "did you mean '--output'?"),
         (["-X", "GET", url], "option '-X'; curl's -X: there is none: only GET"),
         (["-z", "file", url], "option '-z'; leave it out: a file"),

@@ -139,9 +139,10 @@ struct ProgramTests {
         try home.write("other".utf8, to: "b")
         let program = try script("done", "echo \"$RESUMECTL_PATH\" >> \(home["log"])")
         for _ in 1...2 {
-            let again = await home.run(get + [program, "--skip-existing", server.url("/b")])
+            let again = await home.run(get + [program, "--skip-existing", server.url("/b")], width: 100)
             #expect(again.status == .success && server.requests.count == 1, "\(again.errors)")
             #expect(try text("log") == home["a"] + "\n")
+            #expect(again.errors.contains("2 of 2 files"), "\(again.errors)")
         }
     }
 

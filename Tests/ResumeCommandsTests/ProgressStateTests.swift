@@ -190,6 +190,9 @@ struct ProgressStateTests {
         state.take(.started(totalBytes: 1000), of: 1)
         state.take(.progress(receivedBytes: 500, totalBytes: 1000), of: 1)
         #expect(total() == "0 of 2 files  25%  500 B of 2.0 KiB")
+        // It was compared with a file that is kept.
+        state.end(1, isFailure: false)
+        #expect(state.delivered == 0)
     }
 
     @Test("D9: the total does not end before its longest file")

@@ -82,7 +82,6 @@ extension JobRun {
         }
         do {
             if try await programs.complete(path, of: request) { try await table.set([id], to: .done) }
-            reporter.completed(id)
             return nil
         } catch {
             let failure = CommandFailure(error)

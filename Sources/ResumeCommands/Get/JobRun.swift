@@ -163,9 +163,11 @@ final class JobRun: Sendable {
                     reporter.report($0, of: request, id, replacing: replaced)
                 }
             }
-            guard result.isExisting else { return await complete(result.path, of: request, id) }
-            if job.leftCompletion != nil, let failure = await complete(result.path, of: request, id) {
-                return failure
+            let isLeft = !result.isExisting || job.leftCompletion != nil
+            if isLeft, let failure = await complete(result.path, of: request, id) { return failure }
+            guard result.isExisting else {
+                reporter.completed(id)
+                return nil
             }
             // If this cannot be recorded, the server is asked again.
             let isKept = result.kept != .exists && result.kept != .same

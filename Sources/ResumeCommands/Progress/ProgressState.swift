@@ -163,8 +163,9 @@ struct ProgressState {
     ///   - isFailure: Whether it has failed; false if it was not needed, too.
     mutating func end(_ number: Int64?, isFailure: Bool) {
         if isFailure { failed += 1 } else { done += 1 }
-        guard let number else { return }
-        if !isFailure { delivered = delivered.addingSaturating(files[number]?.received ?? 0) }
+        guard let number, let file = files[number] else { return }
+        // A file that is kept was not delivered.
+        if !isFailure, file.phase == .completing { delivered = delivered.addingSaturating(file.received) }
         postpone(number)
     }
 

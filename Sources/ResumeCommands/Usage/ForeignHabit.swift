@@ -98,12 +98,14 @@ struct ForeignHabit {
         return words.contains { $0.contains("://") }
     }
 
-    /// Returns the problem of a word that may contain `-O`, which takes a name in wget, but none in curl.
+    /// Returns the problem of a word that may contain `-O`, which takes a name in wget, but none in curl, or that ends in
+    /// `o-`.
     private var ofRemoteName: String? {
         let toOutput = "to write to standard output, use -o -"
-        let others = word.dropFirst().prefix { $0 != "O" }
+        // The parser takes no dash from a group of letters.
+        let others = word.hasSuffix("o-") ? word.dropFirst().dropLast(2) : word.dropFirst().prefix { $0 != "O" }
         guard others.allSatisfy({ "qcLfsSJnvk".contains($0) }) else { return nil }
-        if word.hasSuffix("O-") {
+        if word.hasSuffix("O-") || word.hasSuffix("o-") && !others.isEmpty {
             return toOutput
         }
         guard word.hasSuffix("O") else { return nil }
