@@ -158,14 +158,6 @@ package struct Folder: Sendable {
         try Listing(of: self).next(.max)
     }
 
-    /// Returns the number of bytes that this user can still write to the folder's file system.
-    package func space() throws(SystemError) -> Int64 {
-        var result = statvfs()
-        try SystemError.check("statvfs", file.path) { unsafe fstatvfs(file.descriptor, &result) }
-        let (bytes, overflow) = UInt64(result.f_bavail).multipliedReportingOverflow(by: UInt64(result.f_frsize))
-        return overflow ? Int64.max : Int64(clamping: bytes)
-    }
-
     /// The name of the folder's local file system; see ``networkFileSystem`` for others.
     package var fileSystem: String {
         unsafe resume_files_file_system(file.descriptor, 0).map { unsafe String(cString: $0) } ?? "local"

@@ -15,9 +15,10 @@ extension OpenFile {
     @discardableResult package func copy(
         to name: String, in folder: Folder, length: Int64, for access: FileAccess? = nil
     ) throws(SystemError) -> FileStatus.Identity {
-        let target = try OpenFile(
-            name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL, mode: access?.firstMode ?? 0o600,
-            isFixed: access == nil)
+        let target =
+            if let access { try access.create(name, in: folder) } else {
+                try OpenFile(name, in: folder.file, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            }
         do {
             try fill(target, length: length)
             try access?.give(to: target)
@@ -49,7 +50,16 @@ extension OpenFile {
     }
 
     /// Writes the first bytes of this file over another one, which has only them afterwards, and syncs it.
+    ///
+    /// It is made longer first: if there is no space for that, it stays as it was.
     package func overwrite(_ target: OpenFile, length: Int64) throws(SystemError) {
+        let old = max(try target.status().size, 0)
+        #if os(Linux)
+        if length > old, posix_fallocate(target.descriptor, off_t(old), off_t(length - old)) == ENOSPC {
+            ftruncate(target.descriptor, off_t(old))
+            throw SystemError(number: ENOSPC, call: "fallocate", path: target.path)
+        }
+        #endif
         try copy(0..<length, to: target)
         try SystemError.check("ftruncate", target.path) { ftruncate(target.descriptor, off_t(length)) }
         try target.synchronize()

@@ -57,6 +57,14 @@ package final class OpenFile: Sendable {
         return FileStatus(result)
     }
 
+    /// Returns the number of bytes that this user can still write to its file system.
+    package func space() throws(SystemError) -> Int64 {
+        var result = statvfs()
+        try SystemError.check("statvfs", path) { unsafe fstatvfs(descriptor, &result) }
+        let (bytes, overflow) = UInt64(result.f_bavail).multipliedReportingOverflow(by: UInt64(result.f_frsize))
+        return overflow ? Int64.max : Int64(clamping: bytes)
+    }
+
     package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.byteCount {

@@ -21,7 +21,7 @@ extension Rebuild {
         defer { try? removeDatabase(name) }
         guard let size = try folder.root.status(of: old)?.size, size > Schema.pageSize else { return nil }
         let logSize = try folder.logSize()
-        guard try folder.root.space() - size > logSize else {
+        guard try folder.root.file.space() - size > logSize else {
             throw StoreError(
                 .noSpace, "there is not enough space to copy the database at \(folder.path)",
                 advice: "Nothing was changed. Free some space and try again.")

@@ -63,6 +63,17 @@ struct PatienceTests {
         #expect(server.requests.filter { $0.path == "/dead" }.count == 1)
     }
 
+    @Test("A URL that always fails for now ends, although others of its host are received")
+    func deadURL() async throws {
+        let server = try await home.serve { request in
+            request.path == "/dead" ? .status("503 Service Unavailable") : .file(Sample.resource, for: request)
+        }
+        let urls = ["/a", "/dead"].map { server.url($0) }
+        let outcome = await home.run(["get", "-P", home.path, "--max-concurrent", "1", "--retries", "1"] + urls)
+        #expect(outcome.status == .tryAgain && home.has("a"), "\(outcome)")
+        #expect(server.requests.filter { $0.path == "/dead" }.count == 4)
+    }
+
     /// How a host turns down a further connection.
     enum Refusal: String, CaseIterable, Sendable {
         case tooMany = "429 Too Many Requests"

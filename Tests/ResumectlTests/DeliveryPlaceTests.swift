@@ -102,6 +102,22 @@ struct DeliveryPlaceTests {
     }
 
     @Test(
+        "A replaced file keeps its permissions where they cannot be set",
+        .enabled(if: Shell.has("bindfs"), "needs bindfs"),
+        arguments: lengths, ["--chmod-ignore", "--chmod-deny"])
+    func replacedWithoutPermissions(length: Int64, option: String) async throws {
+        try await Place.with(length) { place async throws in
+            mkdir(place.folder["real"], 0o755)
+            try await place.mounted("bindfs", option, place.folder["real"], place.out) { () async throws in
+                #expect(try await place.get("a.bin").status == 0)
+                #expect(try await place.get("a.bin", ["--restart"]).status == 0)
+                #expect(try place.has("a.bin"))
+                #expect(place.status("a.bin").st_mode & 0o777 == 0o644)
+            }
+        }
+    }
+
+    @Test(
         "A file system without links and exclusive renames; C12: a name that it does not have is refused at once",
         .enabled(if: Place.hasExFAT, "needs exfat-fuse"), arguments: lengths)
     func exFAT(length: Int64) async throws {
@@ -164,6 +180,33 @@ struct DeliveryPlaceTests {
                 #expect(try Files.bytes(real) == place.content)
                 // It is this program's from now on.
                 #expect(try await place.get("a.bin").status == 0)
+            }
+        }
+    }
+
+    @Test("A mounted file stays as it is if it cannot be written, or has no space", arguments: lengths)
+    func mountedWithoutSpace(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
+            mkdir(place.folder["real"], 0o755)
+            try await place.mounted("mount", "-t", "tmpfs", "-o", "size=64k", "none", place.folder["real"]) {
+                () async throws in
+                let real = place.folder["real/f"]
+                let old = [UInt8](repeating: 7, count: 9000)
+                try Files.write(old, to: real)
+                try Files.write([UInt8](repeating: 1, count: 48 << 10), to: place.folder["real/rest"])
+                try Files.write([], to: "\(place.out)/a.bin")
+                try await place.mounted("mount", "--bind", real, "\(place.out)/a.bin") { () async throws in
+                    let full = try await place.get("a.bin")
+                    #expect(full.status == 74, "\(full.errors)")
+                    #expect(try Files.bytes(real) == old)
+                    let requests = place.server.requests.count
+                    #expect(
+                        try await Shell.outcome("mount", ["-o", "remount,bind,ro", "\(place.out)/a.bin"]).status == 0)
+                    let refused = try await place.get("a.bin", ["--restart"])
+                    #expect(refused.status == 73 && refused.errors.contains("Read-only"), "\(refused.errors)")
+                    #expect(place.server.requests.count == requests)
+                    #expect(try Files.bytes(real) == old)
+                }
             }
         }
     }

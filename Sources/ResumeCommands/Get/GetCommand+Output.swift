@@ -13,9 +13,10 @@ extension GetCommand {
     var stream: String? {
         guard let path = files.output else { return nil }
         var status = stat()
-        return unsafe stat(path.systemPath, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
-            ? path : nil
+        return unsafe stat(path.systemPath, &status) == 0 && Self.isStream(status) ? path : nil
     }
+
+    private static func isStream(_ status: stat) -> Bool { [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) }
 
     /// Returns the context of a download whose bytes go to a pipe or a device.
     func context(_ context: CommandContext, writingTo path: String) -> CommandContext {
@@ -25,8 +26,15 @@ extension GetCommand {
         context.outputWidth = nil
         context.bytes = { bytes in
             let file = opened.withLock { file in
-                let descriptor = unsafe file ?? open(path.systemPath, O_WRONLY | O_CLOEXEC)
-                if descriptor != -1 { file = descriptor }
+                if let file { return file }
+                let descriptor = unsafe open(path.systemPath, O_WRONLY | O_CLOEXEC)
+                var status = stat()
+                // Somebody may have put a link to another file in its place.
+                guard descriptor != -1, unsafe fstat(descriptor, &status) == 0, Self.isStream(status) else {
+                    if descriptor != -1 { (_, errno) = (close(descriptor), EINVAL) }
+                    return -1
+                }
+                file = descriptor
                 return descriptor
             }
             return file == -1 ? errno : CommandContext.put(bytes, to: file)

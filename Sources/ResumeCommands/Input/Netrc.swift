@@ -13,12 +13,13 @@ struct Netrc {
 
     private var entries: [Entry] = []
 
-    /// Reads a file once; a regular one may be readable only for its owner.
+    /// Reads a file once; a regular one of this user may be readable only for him. Those of root are secrets that were
+    /// mounted.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {
-        if let status = try? Folder.status(at: path, 0), status.kind == .regular,
-            status.permissions & 0o077 != 0
+        if let status = try? Folder.status(at: path, 0), status.kind == .regular, status.permissions & 0o077 != 0,
+            status.owner != 0 || geteuid() == 0
         {
             throw CommandFailure(
                 .notFound,

@@ -120,12 +120,12 @@ struct Staging {
             return nil
         }
         let file = try blob.status().identity
-        // If locks do not work, the name may have been removed or reused; the open blob is the one that was filled.
-        guard try folder.status(of: staging)?.identity == file else {
+        // If locks do not work, the name may have been removed or reused; the open blob is the one that was filled. Where
+        // permissions cannot be changed, it keeps those of the store.
+        guard try folder.status(of: staging)?.identity == file, try access.give(to: blob) else {
             try folder.remove(staging)
             return nil
         }
-        try access.give(to: blob)
         return file
     }
 }

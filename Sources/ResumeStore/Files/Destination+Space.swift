@@ -15,12 +15,17 @@ extension Destination {
     func requireSpace(for length: Int64?, beside store: StoreFolder) throws(StoreError) {
         guard let length, length > Self.uncheckedLength else { return }
         // A folder that cannot be opened is reported by the delivery.
-        guard let open = try? Folder(folder, followsLinks: true), let space = try? open.space(),
-            let device = try? open.file.status().identity.device,
-            let own = try? store.blobs.file.status().identity.device, device != own, space < length
+        guard let open = try? Folder(folder, followsLinks: true) else { return }
+        let old = isWrittenInPlace(in: open) ? try? OpenFile(name, in: open.file, flags: O_WRONLY) : nil
+        guard let status = try? (old ?? open.file).status(), let free = try? (old ?? open.file).space(),
+            let own = try? store.blobs.file.status().identity.device
         else { return }
+        // What is written over is free, too.
+        let (space, isLarge) = free.addingReportingOverflow(old == nil ? 0 : status.size)
+        guard old != nil || status.identity.device != own, !isLarge, space < length else { return }
+        let place = old.map { "for \($0.path)" } ?? "in the folder \(folder)"
         throw StoreError(
-            .noSpace, "the file has \(length) bytes, but only \(space) bytes are free in the folder \(folder)",
+            .noSpace, "the file has \(length) bytes, but only \(space) bytes are free \(place)",
             advice: "Free some space there, or choose another folder.")
     }
 }

@@ -71,6 +71,7 @@ package struct Destination: Sendable, Hashable {
             }
             let open = try Folder(folder, followsLinks: true)
             try look { try open.status(of: name) }
+            if open.isMounted(on: name) { return _ = try OpenFile(name, in: open.file, flags: O_WRONLY) }
             // The only reliable test: it fails for permissions, read-only mounts and file attributes alike.
             do {
                 try open.makeFile(like: name)

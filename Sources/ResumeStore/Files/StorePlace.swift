@@ -59,6 +59,7 @@ package struct StorePlace {
 
     /// Returns the names of an absolute path, or of one in the working folder.
     private static func names(_ path: String) throws(SystemError) -> [String] {
+        guard !path.isEmpty else { throw SystemError(number: ENOENT, call: "open", path: path) }
         if path.utf8.first == UInt8(ascii: "/") { return split(path) }
         guard let working = unsafe getcwd(nil, 0) else {
             throw SystemError(number: errno, call: "getcwd", path: path)

@@ -98,8 +98,10 @@ extension RequestLoop {
         let (origin, total) = await (transfer.origin, transfer.partial.totalLength)
         let now = clock.now()
         let isUnreachable = client.noResponse(failure) == .unreachable
+        // What others receive says nothing about a URL that the server answers with an error.
+        let originWorks = (failure as? ResponseFailure)?.status == nil && origins.with(origin) { $0.works }
         let moment = RetryBudget.Moment(
-            now: now, total: total, originWorks: origins.with(origin) { $0.works }, jitter: Double.random(in: 0...1))
+            now: now, total: total, originWorks: originWorks, jitter: Double.random(in: 0...1))
         let isGivenUp = isUnreachable && origins.with(origin) { $0.isGivenUp }
         let action = isGivenUp ? .giveUp : machine.next(after: outcome, at: moment)
         let delay: Duration? = if case .wait(let delay) = action { delay } else { nil }

@@ -55,7 +55,7 @@ extension DownloadStore {
     /// - Throws: ``StoreError``.
     package func freeSpace() throws -> Int64 {
         try StoreError.refuseForkedChild()
-        return try StoreError.wrapping { try folder.blobs.space() }
+        return try StoreError.wrapping { try folder.blobs.file.space() }
     }
 
     package func leaseFile() throws -> ByteLocks { try lockFile(.leases) }

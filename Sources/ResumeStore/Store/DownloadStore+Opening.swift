@@ -102,7 +102,7 @@ extension Database {
                     advice: "Nothing was deleted.", remedy: .rebuild, cause: error)
             default: throw error
             }
-            guard try folder.root.space() < StoreFolder.reserveSize else { throw error }
+            guard try folder.root.file.space() < StoreFolder.reserveSize else { throw error }
             folder.giveUpReserve()
             do {
                 try open(make)
