@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 
 extension Destination {
     /// Files up to this length are not checked, since that would take longer than it saves.
@@ -19,8 +20,6 @@ extension Destination {
             let device = try? open.file.status().identity.device,
             let own = try? store.blobs.file.status().identity.device, device != own, space < length
         else { return }
-        throw StoreError(
-            .noSpace, "the file has \(length) bytes, but only \(space) bytes are free in the folder \(folder)",
-            advice: "Free some space there, or choose another folder.")
+        throw StoreError(.noSpace, Reason("destination-space", with: length, space, folder))
     }
 }
