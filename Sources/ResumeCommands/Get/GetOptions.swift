@@ -32,7 +32,7 @@ struct LoadOptions: ParsableArguments {
         try require(tries, in: 0...Self.mostRetries, "--tries")
         try exclude(retries != nil && tries != nil, "--retries and --tries (-t)")
         try require(perHost, in: 1...1024, "--per-host")
-        try require(TimeSpan.isLimit(stallTimeout), "--stall-timeout must be between 0.1 and 86400 seconds")
+        try require(TimeSpan.isLimit(stallTimeout), Reason("limit-stall").text)
     }
 }
 
@@ -63,7 +63,7 @@ extension GetCommand {
         @Option(
             "checksum",
             transform: {
-                try HTTPDigest(named: $0).orRefuse("use sha-256= and 64 hexadecimal digits, or sha-512= and 128")
+                try HTTPDigest(named: $0).orRefuse(Reason("use-checksum").text)
             })
         var checksum: HTTPDigest?
 
@@ -84,7 +84,7 @@ extension GetCommand {
     struct Requests: ParsableArguments {
         @Option(
             "range", parsing: .unconditional,
-            transform: { try RangeSelection($0).orRefuse("use ranges such as bytes=0-99, 200- or -500") })
+            transform: { try RangeSelection($0).orRefuse(Reason("use-ranges").text) })
         var range: RangeSelection?
 
         @Option("key") var key: String?
