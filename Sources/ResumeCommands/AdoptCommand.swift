@@ -64,9 +64,8 @@ struct AdoptCommand: ContextCommand {
             try await DeliveryRecords(of: downloader.store).permitReplacing([(place, request.url.redacted)])
             guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
             let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
-            context.print(
-                "adopted \(bytes) from \(path) (\(adoption.program.rawValue)): "
-                    + "\(proof). Run \(Hint.run("resume", ShellWord.quoted(place))) to complete it as this file.")
+            let command = Hint.run("resume", ShellWord.quoted(place))
+            context.print(Reason("adopts", with: bytes, path, adoption.program.rawValue, proof, command).text)
         }
     }
 

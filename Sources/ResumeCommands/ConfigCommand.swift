@@ -23,11 +23,7 @@ struct ConfigCommand: ContextCommand {
             + defaults.filter { name, _, _ in !settings.contains { $0.name == name } }
         for (name, value, source) in lines.sorted(by: { $0.0 < $1.0 }) {
             let members: JSONObject = ["name": name, "source": source, "value": value]
-            if json {
-                context.print(members)
-            } else {
-                context.print("\(name) = \(value)  [\(source)]")
-            }
+            context.print(members, if: json, or: "\(name) = \(value)  [\(source)]")
         }
     }
 }

@@ -79,21 +79,14 @@ struct DoctorCommand: ContextCommand {
         }
         for finding in findings { context.print(VerifyCommand.line(finding)) }
         guard !report.wasWhole else {
-            return context.print(
-                findings.isEmpty
-                    ? "the database is not damaged; nothing was changed"
-                    : "the database is not damaged; data that did not match its rows was removed")
+            return context.print((findings.isEmpty ? Reason("doctor-whole") : Reason("doctor-removed")).text)
         }
         for key in report.saved { context.print("recovered: \(Redaction.key(key))") }
         for key in report.lost { context.print("lost: \(Redaction.key(key)): none of its bytes could be verified") }
-        context.print(
-            report.saved.isEmpty
-                ? "no entry could be recovered; downloads start from the beginning"
-                : "\(Rendering.entries(report.saved.count)) recovered, \(ByteCount.text(report.savedBytes))")
+        let (entries, bytes) = (Rendering.entries(report.saved.count), ByteCount.text(report.savedBytes))
+        context.print(report.saved.isEmpty ? Reason("doctor-lost").text : "\(entries) recovered, \(bytes)")
         if let folder = report.asideFolder {
-            context.print(
-                "moved the old database and \(Rendering.dataFiles(report.asideBlobs)) to \(folder); "
-                    + "remove it when it is no longer needed")
+            context.print(Reason("doctor-aside", with: Rendering.dataFiles(report.asideBlobs), folder).text)
         }
     }
 }

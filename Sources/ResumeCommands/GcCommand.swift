@@ -1,5 +1,6 @@
 import ArgumentParser
 import ResumeFiles
+import ResumeHTTP
 import ResumeStore
 
 struct GcCommand: ContextCommand {
@@ -43,6 +44,6 @@ struct GcCommand: ContextCommand {
         let sizeSource =
             maxSize != nil ? "--max-size" : storeOptions.storeMaxSize != nil ? "store-max-size" : "default"
         let ageSource = maxAge != nil ? "--max-age" : storeOptions.storeMaxAge != nil ? "store-max-age" : "default"
-        return "limits: \(size) (\(sizeSource)), not used for \(age) (\(ageSource))"
+        return Reason("limits", with: size, sizeSource, age, ageSource).text
     }
 }

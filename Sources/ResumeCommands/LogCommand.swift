@@ -20,7 +20,7 @@ struct LogCommand: ContextCommand {
         try require(count >= 0, "--number must not be negative; 0 prints all events")
         let now = WallClock.milliseconds
         if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {
-            throw ValidationError("--since must be earlier than --until; a time such as 2h means two hours ago")
+            throw ValidationError(Reason("since-until").text)
         }
     }
 
@@ -36,7 +36,7 @@ struct LogCommand: ContextCommand {
         let shown = count == 0 ? chosen : chosen.suffix(count)
         let showsKeys = key == nil || events.contains { $0.key != events.first?.key }
         for event in shown {
-            show(event, withKey: showsKeys, context)
+            context.print(Rendering.json(event), if: json, or: Rendering.line(event, withKey: showsKeys))
         }
         if follow { try await follow(after: events, withKeys: showsKeys, context) }
         guard !json else { return }
@@ -45,13 +45,8 @@ struct LogCommand: ContextCommand {
             context.say(events.isEmpty ? "no events\(owner) are recorded" : "no event matches")
         }
         if shown.count < chosen.count, context.outputWidth != nil {
-            context.say("the newest \(shown.count) of \(chosen.count) events; -n 0 prints all of them")
+            context.say(Reason("newest-events", with: shown.count, chosen.count).text)
         }
-    }
-
-    private func show(_ event: Event, withKey: Bool, _ context: CommandContext) {
-        if json { return context.print(Rendering.json(event)) }
-        context.print(Rendering.line(event, withKey: withKey))
     }
 
     private func isOfReason(_ event: Event) -> Bool { reason == nil || event.reason.code.rawValue == reason }
@@ -71,7 +66,7 @@ struct LogCommand: ContextCommand {
             }
             for event in events.difference(from: known).insertions {
                 guard case .insert(_, let event, _) = event, isOfReason(event) else { continue }
-                show(event, withKey: showsKeys, context)
+                context.print(Rendering.json(event), if: json, or: Rendering.line(event, withKey: showsKeys))
             }
             known = events
         }

@@ -18,9 +18,7 @@ struct PurgeCommand: ContextCommand {
 
     func validate() throws {
         let hasCondition = conditions.olderThan != nil || largerThan != nil || conditions.match != nil
-        try refuse(
-            entries.isEmpty && !all && !hasCondition,
-            "specify what to remove: entries, --all, --older-than, --larger-than or --match")
+        try refuse(entries.isEmpty && !all && !hasCondition, Reason("purge-nothing").text)
         try refuse(yes && !all, "--yes requires --all")
         try exclude(all && (!entries.isEmpty || hasCondition), "--all", with: "entries or conditions")
     }
@@ -81,9 +79,7 @@ struct PurgeCommand: ContextCommand {
                     continue
                 }
                 isDelivered = true
-                context.say(
-                    "\(record.path): was delivered, so the store keeps nothing of it and there is "
-                        + "nothing to remove; to remove the file, use rm")
+                context.say(Reason("purge-delivered", with: record.path).text)
             }
         }
         return (found, unknown, isDelivered)
@@ -106,8 +102,7 @@ struct PurgeCommand: ContextCommand {
         let what = "\(Rendering.entries(count)) with \(ByteCount.text(bytes))"
         guard let confirm = context.confirm else {
             guard count > Self.mostUnasked else { return last }
-            throw CommandFailure(
-                .usage, "--all would remove \(what). Confirm that with --yes, or run it with --dry-run first.")
+            throw CommandFailure(.usage, Reason("unconfirmed", with: what))
         }
         guard count == 0 || confirm("Remove \(what)?") else {
             throw CommandFailure(Task.isCancelled ? .interrupted : .refused, "nothing was removed")

@@ -120,13 +120,10 @@ struct ResumeCommand: ContextCommand {
             }
         }
         guard missing.isEmpty else {
-            let list = Reason("list-of-digests", with: Hint.run("get")).text
+            let list = Reason("list-of-digests", with: Hint.run("get"))
             if missing.contains("--checksums") { throw CommandFailure(.refused, list, isResumable: true) }
-            throw CommandFailure(
-                .refused,
-                "needs \(missing.joined(separator: " and ")), which was not stored. Name it in "
-                    + "\(Hint.run("resume")), with -H for header fields, or -u for user and password.",
-                isResumable: true)
+            let reason = Reason("secret-needed", with: missing.joined(separator: " and "), Hint.run("resume"))
+            throw CommandFailure(.refused, reason, isResumable: true)
         }
         secrets.netrc?.authorizeRedirects(of: &request)
         programs.apply(to: &request)
@@ -157,10 +154,7 @@ struct ResumeCommand: ContextCommand {
             }
             guard let needed, let url = try? url ?? DownloadURL(job.url) else { return }
             guard origin == nil || origin == url.origin else {
-                throw CommandFailure(
-                    .usage,
-                    "jobs of several servers need \(needed), and it is sent to one only: \(origin ?? "") and "
-                        + "\(url.origin). Name the jobs of one server.")
+                throw CommandFailure(.usage, Reason("several-servers", with: needed, origin ?? "", url.origin))
             }
             origin = url.origin
         }

@@ -60,7 +60,7 @@ public final class CurlTransport: Transport {
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
         guard NetworkThread.isUsable else {
-            throw TransportError(.invalidRequest, "the installed libcurl is too old; 7.87 or a later one is needed")
+            throw TransportError(.invalidRequest, Reason("curl-old").text)
         }
         let url = try DownloadURL(of: request)
         let proxy = try configuration.proxies?.proxy(for: url)

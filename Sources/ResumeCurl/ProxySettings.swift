@@ -26,7 +26,7 @@ public struct ProxySettings: Sendable, Hashable {
 
     /// Returns the error for an unusable value of a variable or option.
     package static func problem(of name: String) -> InvalidInput {
-        InvalidInput("\(name) does not name a supported proxy; set it to http://host:port or socks5h://host:port")
+        InvalidInput(Reason("bad-proxy", with: name).text)
     }
 
     /// Parses the URL of a proxy; nil if it is not supported.

@@ -35,8 +35,7 @@ extension Reception {
         guard isKnown || reads(url),
             unsafe resume_curl_set_text(handle, CURLOPT_URL, url.absoluteString) == CURLE_OK
         else {
-            throw TransportError(
-                .invalidRequest, "cannot send the request to \(url.authority): libcurl reads another host in its URL")
+            throw TransportError(.invalidRequest, Reason("curl-host", with: url.authority).text)
         }
         if !isKnown { (curl.origin, curl.fields) = (url.origin, nil) }
     }
@@ -74,8 +73,7 @@ extension Reception {
         for field in fields where field.name != .cookie {
             if field.name.canonicalName == "host" {
                 guard exchange.url.scheme == "http" || field.value == exchange.url.authority else {
-                    throw TransportError(
-                        .invalidRequest, "the field Host is not the host of the URL, \(exchange.url.authority)")
+                    throw TransportError(.invalidRequest, Reason("other-host", with: exchange.url.authority).text)
                 }
                 curl.hasHost = true
             }

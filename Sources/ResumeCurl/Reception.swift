@@ -2,6 +2,7 @@ import CResumeCurl
 import HTTPTypes
 import ResumeDownload
 import ResumeFiles
+import ResumeHTTP
 import Synchronization
 
 /// An exchange on its network thread: what libcurl's callbacks read and change.
@@ -61,10 +62,8 @@ final class Reception {
             let address = unsafe PublicAddress.text(
                 of: (UnsafeRawPointer(target) + place).assumingMemoryBound(to: sockaddr.self))
             guard let address, permits(address) else {
-                failure = TransportError(
-                    .addressNotPermitted,
-                    "could not connect to \(exchange.authority): requests to the address \(address ?? "") are not permitted"
-                )
+                let reason = Reason("bad-address", with: exchange.authority, address ?? "")
+                failure = TransportError(.addressNotPermitted, reason.text)
                 return -1
             }
         }

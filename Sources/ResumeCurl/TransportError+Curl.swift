@@ -23,7 +23,7 @@ extension TransportError {
         case CURLE_OPERATION_TIMEDOUT where !isEstablished:
             self.init(.notConnected, "timed out while connecting to \(authority)")
         case _ where status == 407 && !isEstablished:
-            self.init(.proxyRefused, "\(failed): the proxy requires credentials (407); add them to its URL")
+            self.init(.proxyRefused, Reason("proxy-credentials", with: failed).text)
         case CURLE_PROXY where unsafe !Self.refusals.contains(Self.number(CURLINFO_PROXY_ERROR, handle)):
             self.init(.notConnected, failed)
         case _ where status >= 300 && !isEstablished, CURLE_PROXY:
@@ -33,17 +33,16 @@ extension TransportError {
             self.init(.notConnected, number == 0 ? failed : "\(failed): \(SystemError.reason(number))")
         case CURLE_INTERFACE_FAILED:
             let place = Printable.escaped(settings.localInterface ?? "")
-            self.init(
-                .invalidRequest, "\(failed) from \(place), which is not an interface or address of this machine")
+            self.init(.invalidRequest, Reason("bad-interface", with: failed, place).text)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
             let number = unsafe Self.number(CURLINFO_SSL_VERIFYRESULT, handle)
             self.init(.tls, Self.distrust(result, number, of: reception))
             // Another authority does not help a certificate that is not valid yet, or has expired.
             isUntrusted = result != CURLE_SSL_CACERT_BADFILE && number != 9 && number != 10
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-            self.init(.tls, "the public key of \(authority) is not the pinned one (--pinnedpubkey)")
+            self.init(.tls, Reason("not-pinned", with: authority).text)
         case CURLE_SSL_CERTPROBLEM:
-            self.init(.tls, "the certificate of this client, or its key, cannot be used")
+            self.init(.tls, Reason("bad-certificate").text)
         // With TLS 1.3 a server refuses the client's certificate after the handshake.
         case CURLE_RECV_ERROR where Self.refusalsOfClient.contains(Self.reason(in: text) ?? 0),
             CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
@@ -55,7 +54,7 @@ extension TransportError {
         case CURLE_HTTP2_STREAM where !reception.hasHead && text.contains("PROTOCOL_ERROR"):
             self = .invalid("it breaks a rule of HTTP/2", from: authority)
         case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3:
-            self.init(.connectionClosed, "the response from \(authority) was cut: the server broke off HTTP/2")
+            self.init(.connectionClosed, Reason("response-cut", with: authority).text)
         case CURLE_RECV_ERROR where !isEstablished && text.contains("CONNECT") && text.contains("response"):
             self = .invalid("the answer of the proxy is not valid", from: authority)
         case CURLE_RECV_ERROR where text.contains("chunk"):

@@ -34,7 +34,7 @@ extension Diagnostics {
         do {
             checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs", of: path))
         } catch {
-            let problem = "\(error.description). Move \(path)/blobs away; partial downloads then restart."
+            let problem = Reason("blobs-unusable", with: error.description, path).text
             checks.append(Check(name: "blobs folder", value: "cannot be opened", problem: problem))
         }
         let problems = StoreFolder.fileNames.compactMap { name -> String? in
@@ -48,13 +48,13 @@ extension Diagnostics {
                 return "\(file) cannot be checked: \(error)."
             }
             guard !isShared, status.permissions & 0o077 != 0 else { return nil }
-            return "other users can access \(file). Run 'chmod 600 \(ShellWord.quoted(file))'."
+            return Reason("accessible", with: file, ShellWord.quoted(file)).text
         }
         let text = problems.isEmpty ? nil : problems.joined(separator: " ")
         checks.append(Check(name: "files", value: value(problems.count), problem: text))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
         if !aside.isEmpty {
-            let value = "\(aside.joined(separator: ", ")) (left by a rebuild; remove it when no longer needed)"
+            let value = Reason("set-aside", with: aside.joined(separator: ", ")).text
             checks.append(Check(name: "set_aside", value: value))
         }
         return checks
@@ -106,7 +106,7 @@ extension DownloadStore {
                 name: "rows", value: "\(rows)",
                 problem: unreadable == 0
                     ? nil
-                    : "\(unreadable) cannot be read; each is replaced when its URL is downloaded again"),
+                    : Reason("unreadable", with: unreadable).text),
             .init(
                 name: "blobs",
                 value: Diagnostics.value(odd.count, ok: "ok (sizes only; 'verify' checks the bytes)"),

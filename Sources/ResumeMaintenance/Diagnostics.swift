@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 import ResumeSQLite
 package import ResumeStore
 
@@ -29,7 +30,7 @@ package enum Diagnostics {
         Check(
             name: "sqlite",
             value: SQLiteLibrary.hasWALResetBug
-                ? "\(SQLiteLibrary.version) (has the WAL-reset bug, which the store's lock prevents)"
+                ? Reason("reset-bug", with: SQLiteLibrary.version).text
                 : SQLiteLibrary.version,
             problem: SQLiteLibrary.versionNumber < SQLiteLibrary.oldestSupported
                 ? "version 3.37 or later is required" : nil)
@@ -70,7 +71,7 @@ extension DownloadStore {
             let works = try leases.tryLock(0) && !again.tryLock(0)
             add(
                 "locks", works ? "work" : "do not work",
-                works ? nil : "a file may be downloaded twice at the same time. Choose a local disk.")
+                works ? nil : Reason("no-locks").text)
         }
         let free = try freeSpace()
         add("free_bytes", free, free < 16 << 20 ? "the file system is almost full" : nil)

@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 import ResumeSQLite
 import ResumeStore
 
@@ -22,9 +23,7 @@ extension Rebuild {
         guard let size = try folder.root.status(of: old)?.size, size > Schema.pageSize else { return nil }
         let logSize = try folder.logSize()
         guard try folder.root.file.space() - size > logSize else {
-            throw StoreError(
-                .noSpace, "there is not enough space to copy the database at \(folder.path)",
-                advice: "Nothing was changed. Free some space and try again.")
+            throw StoreError(.noSpace, Reason("copy-space", with: folder.path))
         }
         // Tables are read without indices, and only the tables fit one page.
         try createDatabase(name) { try $0.forgetIndices() }

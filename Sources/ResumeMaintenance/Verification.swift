@@ -174,14 +174,11 @@ extension DownloadStore {
     }
 
     private func totalsFindings(repairing: Bool) async throws -> [Finding] {
-        guard let (stored, actual, entries) = try await Collector(self).wrongTotals(repairing: repairing) else {
+        guard let (old, new, entries) = try await Collector(self).wrongTotals(repairing: repairing) else {
             return []
         }
-        let detail =
-            entries > 0
-            ? "the sizes of \(entries) entries differ from those of their parts"
-            : "the recorded total is \(stored.receivedBytes) bytes in \(stored.entries) entries, "
-                + "the rows have \(actual.receivedBytes) in \(actual.entries)"
+        let total = Reason("total-differs", with: old.receivedBytes, old.entries, new.receivedBytes, new.entries)
+        let detail = (entries > 0 ? Reason("sizes-differ", with: entries) : total).text
         return [Finding(kind: .totals, detail: detail, isRepaired: repairing)]
     }
 

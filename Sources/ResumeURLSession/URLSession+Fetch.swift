@@ -112,8 +112,6 @@ extension URLSession {
 
 extension Reason {
     fileprivate static func decodes(_ coding: String, of authority: String) -> Reason {
-        Reason(
-            .clientDecodes,
-            "URLSession decodes bodies, and that of \(authority) has the coding \(coding); use another HTTP client")
+        Reason(.clientDecodes, Reason("session-decodes", with: authority, coding).text)
     }
 }

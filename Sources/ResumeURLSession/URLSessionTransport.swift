@@ -83,8 +83,7 @@ extension URLRequest {
         let codings = request.headerFields[values: .acceptEncoding].map { $0.lowercased() }
         // It would be impossible to know whether the received bytes are those that were sent.
         guard codings == ["identity"] else {
-            throw TransportError(
-                .invalidRequest, "URLSession decodes response bodies and supports only 'Accept-Encoding: identity'")
+            throw TransportError(.invalidRequest, Reason("session-codings").text)
         }
         self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: SessionBox.longTime)
         httpMethod = request.method.rawValue

@@ -12,6 +12,19 @@ import Testing
 struct OpeningTests {
     @Temporary private var folder
 
+    @Test("The advice of an error is separated from its message before a path is put in, which may contain the mark")
+    func advice() {
+        let error = StoreError(.notAStore, Reason("other-owner", with: "/a || b%", 1, 2), remedy: .shareStore)
+        #expect(error.message == "/a || b% belongs to another user (number 1, not 2)")
+        #expect(
+            error.description == "\(error.message). Run this program as that user. "
+                + StoreError.Remedy.shareStore.rawValue)
+        let other = StoreError(.notAStore, Reason("other-writers", with: "/a", "'b || c'", "777", ""))
+        #expect(
+            other.description
+                == "other users may write to /a. Run 'chmod -R go-w 'b || c'': the permissions are 777.")
+    }
+
     @Test("A store is private whatever the umask, and inspection does not create one")
     func permissions() async throws {
         await #expect(throws: StoreError(.noStore, "")) {

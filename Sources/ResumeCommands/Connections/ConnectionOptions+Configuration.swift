@@ -25,8 +25,7 @@ extension ConnectionOptions {
         if cacert == nil { configuration.trustedCertificateFolder = variables["SSL_CERT_DIR"] }
         configuration.clientCertificate = certificate
         if let pinnedKey, !pinnedKey.hasPrefix("sha256//"), unsafe access(pinnedKey, R_OK) != 0 {
-            throw CommandFailure(
-                .notFound, "\(pinnedKey) cannot be read; --pinnedpubkey requires a file or sha256//HASH")
+            throw CommandFailure(.notFound, Reason("pin-unreadable", with: pinnedKey))
         }
         configuration.pinnedKey = pinnedKey
         configuration.newestTLS = tlsMax

@@ -24,9 +24,7 @@ struct ConnectionOptions: ParsableArguments {
 
     mutating func validate() throws {
         if let proxy, !proxy.isEmpty, proxy.allSatisfy({ ("0"..."9").contains($0) }) {
-            throw ValidationError(
-                "--proxy (-x) is the address of a proxy, as in curl; for several connections (aria2, axel), use "
-                    + "--connections \(proxy)")
+            throw ValidationError(Reason("numeric-proxy", with: proxy).text)
         }
         try exclude(proxy != nil && socksProxy != nil, "--proxy and --socks5-hostname")
         if let host = socksProxy {
@@ -37,12 +35,8 @@ struct ConnectionOptions: ParsableArguments {
         try refuse(privateKey != nil && cert == nil, "--private-key requires --cert")
         try exclude(usesIPv4 && usesIPv6, "--ipv4 (-4) and --ipv6 (-6)")
         try exclude(insecure && cacert != nil, "--insecure (-k) and --cacert")
-        try require(
-            addresses.allSatisfy({ Self.addresses($0) != nil }),
-            "--resolve requires a host, a port and an address, such as example.org:443:192.0.2.1")
-        try require(
-            routes.allSatisfy(Self.isRoute),
-            "--connect-to requires hosts and ports, such as example.org:443:other.example.org:8443")
+        try require(addresses.allSatisfy({ Self.addresses($0) != nil }), Reason("bad-resolve").text)
+        try require(routes.allSatisfy(Self.isRoute), Reason("bad-route").text)
     }
 
     /// Parses `host:port:address`, or with several addresses that are separated by commas, into the place and these.

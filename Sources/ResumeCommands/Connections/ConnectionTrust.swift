@@ -51,9 +51,8 @@ struct ConnectionTrust {
     /// - Throws: ``CommandFailure``, which says what to do.
     func requireSame(for job: Job, at url: DownloadURL?) throws {
         guard let started = try difference(from: job.key, at: url ?? DownloadURL(job.url)) else { return }
-        throw CommandFailure(
-            .refused,
-            "\(started). Give \(Hint.run("resume")) the same ones, or run \(Hint.run("get")) again.", isResumable: true)
+        let reason = Reason("started-otherwise", with: started, Hint.run("resume"), Hint.run("get"))
+        throw CommandFailure(.refused, reason, isResumable: true)
     }
 
     /// Throws if an entry was received with other options: nothing else confirms its bytes.

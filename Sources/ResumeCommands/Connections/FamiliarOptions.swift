@@ -20,9 +20,7 @@ struct FamiliarOptions: ParsableArguments {
     @OptionGroup var cookies: CookieOptions
 
     func validate() throws {
-        try require(
-            offset == nil || offset == "-",
-            "--continue-at accepts - only: a download continues where an earlier run stopped")
+        try require(offset == nil || offset == "-", Reason("continue-at").text)
         try require(user?.contains(":") ?? true, "--user requires the form name:password")
         try require(HTTPField.isValidValue(userAgent ?? ""), "--user-agent must not contain control characters")
         try require(HTTPField.isValidValue(referer ?? ""), "--referer must not contain control characters")

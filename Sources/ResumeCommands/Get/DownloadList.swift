@@ -143,10 +143,10 @@ final class DownloadList: Sendable {
         let folder = naming.folder(named: line.folder)
         guard let path = naming.path(for: url, named: line.name).map({ naming.followed(folder + $0) })
         else {
-            throw CommandFailure(usage: Reason("url-without-name", with: Redaction.url(url)))
+            throw CommandFailure(.usage, Reason("url-without-name", with: Redaction.url(url)))
         }
         if place >= 0, naming.isUnsafe(path) {
-            throw CommandFailure(usage: Reason("list-hidden-name", with: Printable.escaped(path)))
+            throw CommandFailure(.usage, Reason("list-hidden-name", with: Printable.escaped(path)))
         }
         if line.folder != nil || line.digest != nil { hasDetails.withLock { $0 = true } }
         return Item(url: url, path: path, place: place, folder: line.folder.map { _ in folder }, digest: line.digest)
@@ -162,7 +162,7 @@ final class DownloadList: Sendable {
     ///   work, or if its URL was damaged.
     func request(for job: Job, as given: JobFeed.Given?) throws -> DownloadRequest {
         if let given, given.url.redacted != job.url || given.destination != job.destination {
-            throw CommandFailure(.tryAgain, Reason("job-replaced").text)
+            throw CommandFailure(.tryAgain, Reason("job-replaced"))
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.

@@ -19,7 +19,7 @@ extension GetCommand {
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
         try Self.makeFolder(directory)
         guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
-            throw CommandFailure(.cannotCreate, Reason("folder-is-file", with: directory).text)
+            throw CommandFailure(.cannotCreate, Reason("folder-is-file", with: directory))
         }
     }
 
@@ -92,12 +92,11 @@ extension GetCommand {
         guard files.from == nil, !writesToOutput else { return }
         for item in items {
             if mayReplace, !files.skipExisting, (try? Folder.status(at: item.path))?.kind == .link {
-                context.say("\(item.path) is a link, which is replaced; --follow-links writes to where it leads")
+                context.say(Reason("link-replaced", with: item.path).text)
             }
             guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
-            context.say(
-                "\(path) was left by \(program.rawValue); to continue it, run "
-                    + "\(Hint.run("get", "--from", ShellWord.quoted(path))) and the URL")
+            let command = Hint.run("get", "--from", ShellWord.quoted(path))
+            context.say(Reason("partial-left", with: path, program.rawValue, command).text)
         }
     }
 

@@ -57,26 +57,21 @@ extension GetCommand {
                 failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
                 let isGiven = familiar.user != nil && !connection.usesDigest && !connection.usesAnyMethod
-                failure.add(
-                    isGiven
-                        ? "The server does not accept this user and password; --anyauth also tries Digest."
-                        : "Options for credentials are -u, -n, -H and --auth-command.")
+                failure.add((isGiven ? Reason("advice-digest") : Reason("advice-credentials")).text)
             } else if refused?.status == 407 {
                 failure.add("The user and password of a proxy are in its URL.")
             } else if facts.contains(.isUntrusted) {
-                failure.add("--cacert FILE trusts another authority, and -k any server.")
+                failure.add(Reason("advice-trust").text)
             } else if refused?.code == .unstable, facts.contains(.lacksValidator) {
                 failure.add("--allow-unvalidated compares bytes and resumes.")
             } else if facts.contains(.isRefusal), !writesToOutput {
-                failure.message +=
-                    " If more than the signature of the URL has changed, run "
-                    + Hint.run("resume", ShellWord.quoted(request.destination), "--url")
-                    + " with the new one, or use --renew-command."
+                let command = Hint.run("resume", ShellWord.quoted(request.destination), "--url")
+                failure.message += " " + Reason("advice-renewal", with: command).text
             }
             if refused?.code == .digestMismatch {
                 failure.add("Compare the digest with the one at its source.")
                 if isKept {
-                    failure.add("With the right one, nothing is fetched again; --restart fetches the file again.")
+                    failure.add(Reason("advice-digests").text)
                 }
             }
         }
@@ -105,17 +100,17 @@ extension GetCommand {
             failure.isResumable = false
         case .whole(let reason?) where reason == .notProved:
             // Samples are compared first.
-            failure.message += "; the adopted data is kept. Run the command again\(again) to continue."
+            failure.message += Reason("advice-adopted", with: again).text
         case .range, .complete:
             let next = writesToOutput ? "start the output from the first byte" : "resume"
-            failure.message += "; the partial data is kept. Run the command again\(again) to \(next)."
+            failure.message += Reason("advice-again", with: again, next).text
         case .whole(let reason), .first(_, let reason):
             let why = reason?.clause ?? "the beginning of the file has not been received"
             failure.message += ". Running the command again restarts the download: \(why)"
             var unvalidated = request
             unvalidated.allowsUnvalidated = true
             if case .range? = try? await downloader.plan(for: unvalidated) {
-                failure.message += ". With --allow-unvalidated, it compares bytes and resumes."
+                failure.message += Reason("advice-compared").text
             }
             failure.isResumable = false
         }
@@ -129,10 +124,9 @@ extension GetCommand {
     func advice(for text: String) -> String {
         if Folder.isThere(text) {
             let word = ShellWord.quoted(text)
-            return ". There is a file '\(Printable.escaped(text))': to read URLs from it, use -i \(word); to write to "
-                + "it, -o \(word)."
+            return Reason("advice-file", with: Printable.escaped(text), word, word).text
         }
         // Not shown, since it may be a password.
-        return urls.count > 1 ? ". To name the file, use -o; a URL with spaces must be in quotes." : ""
+        return urls.count > 1 ? Reason("advice-name").text : ""
     }
 }

@@ -169,7 +169,7 @@ extension GetCommand {
         guard isChanged || isOwn && !(isSaid && isKept) else { return error }
         if isOwn { failure.isResumable = isKept }
         let kept = isOwn && isKept ? "; the partial data is kept" : ""
-        failure.message += "\(kept). Run the command again to start the output from the first byte."
+        failure.message += Reason("advice-output", with: kept).text
         return failure
     }
 }

@@ -12,7 +12,7 @@ extension GetCommand {
         let reporter = GetReporter(command: self, context: context)
         guard !first.items.isEmpty || !first.isLast else { return try reject(first, reporter) }
         guard !writesToOutput || context.outputWidth == nil else {
-            throw CommandFailure(usage: Reason("output-is-terminal"))
+            throw CommandFailure(.usage, Reason("output-is-terminal"))
         }
         try makeDirectory()
         // Before the first connection is made. One of several that cannot be written does not stop the others.
@@ -72,7 +72,7 @@ extension GetCommand {
     /// Reports that none of the first downloads can start.
     func reject(_ part: DownloadList.Part, _ reporter: GetReporter) throws {
         guard !part.rejected.isEmpty else {
-            throw CommandFailure(.refused, Reason("list-empty", with: files.inputFile ?? "").text)
+            throw CommandFailure(.refused, Reason("list-empty", with: files.inputFile ?? ""))
         }
         reporter.expect(part.rejected.count)
         for failure in part.rejected { reporter.rejected(failure) }
@@ -120,7 +120,7 @@ extension GetCommand {
         _ body: (CurlTransport, _ mostPaused: Int) async throws -> Void
     ) async throws {
         guard !requests.usesHTTP3 || CurlTransport.supportsHTTP3 else {
-            throw CommandFailure(usage: Reason("http3-missing"))
+            throw CommandFailure(.usage, Reason("http3-missing"))
         }
         var configuration = try connection.configuration(context.environment)
         configuration.usesHTTP3 = requests.usesHTTP3

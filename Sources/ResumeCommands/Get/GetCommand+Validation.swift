@@ -15,11 +15,8 @@ extension GetCommand {
             let advice = option == "--input-file" ? "; \(Reason("list-of-url").text)" : ""
             throw ValidationError("\(option) requires a path, not a URL\(advice)")
         }
-        try refuse(
-            checks.checksums?.contains("://") == true && checksumsURL == nil,
-            "--checksums requires a path, or a URL with http or https")
-        try refuse(
-            files.output?.hasSuffix("/") == true, "--output requires a file; use --directory (-P) to choose a folder")
+        try refuse(checks.checksums?.contains("://") == true && checksumsURL == nil, Reason("checksums-place").text)
+        try refuse(files.output?.hasSuffix("/") == true, Reason("output-folder").text)
         try refuse(files.output?.isEmpty == true, "--output must not be empty")
         try refuse(files.directory?.isEmpty == true, "--directory must not be empty")
         let (sha256, sha512) = (checks.digests.sha256, checks.digests.sha512)
@@ -33,9 +30,7 @@ extension GetCommand {
             "--output -", with: "--directory, --json or --skip-existing")
         try exclude(programs.onComplete != nil && writesToOutput, "--on-complete", with: "--output -")
         try refuse((files.hold || files.keep) && !writesToOutput, "--hold and --keep require --output -")
-        try refuse(
-            files.output?.hasPrefix("/") == true && files.directory != nil,
-            "--output must be a relative path if --directory is given")
+        try refuse(files.output?.hasPrefix("/") == true && files.directory != nil, Reason("output-absolute").text)
         try exclude(
             files.overwrite && (files.autoRename || files.skipExisting), "--overwrite",
             with: "--auto-rename or --skip-existing")
@@ -43,7 +38,7 @@ extension GetCommand {
         try exclude(files.from != nil && requests.range != nil, "--from", with: "--range")
         try refuse(
             connection.cert != nil && requests.key.map { $0.hasSuffix(".pem") || $0.hasSuffix(".key") } == true,
-            "--key names a download in the store; the file with the key of --cert is --private-key")
+            Reason("key-file").text)
         let isSingle = urls.count == 1 && files.inputFile == nil
         let ofOne: KeyValuePairs = [
             "--output": files.output, "--from": files.from, "--key": requests.key, "--sha256": sha256,
@@ -53,8 +48,7 @@ extension GetCommand {
             let words = urls.prefix(3).map { url in Redaction.name(url).map { "'\($0)'" } ?? "…" }
             let several = "\(urls.count) were given: \(words.joined(separator: ", "))"
             let given = files.inputFile != nil ? "a list was given" : several
-            throw ValidationError(
-                "\(option) requires exactly one URL, but \(given). Names and URLs with spaces must be in quotes.")
+            throw ValidationError(Reason("one-url", with: option, given).text)
         }
         if let headUrl = checks.headUrl {
             try require(checks.condition == .head, "--head-url requires --condition head")
@@ -62,12 +56,8 @@ extension GetCommand {
         }
         if let key = requests.key {
             try refuse(key.isEmpty, "--key must not be empty")
-            try refuse(
-                (try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key),
-                "--key must not contain a password or token; use a name or a complete URL")
-            try refuse(
-                ConnectionTrust.isMarked(key),
-                "--key must not contain '#connection:', which resumectl adds to keys itself")
+            try refuse((try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key), Reason("key-secret").text)
+            try refuse(ConnectionTrust.isMarked(key), Reason("key-marked").text)
         }
         try require(
             requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
@@ -75,9 +65,9 @@ extension GetCommand {
         try require(requests.mostRedirects, in: 0...1000, "--max-redirs")
         try require(pace.connections, in: 1...DownloadRequest.mostConnections, "--connections")
         try require(
-            TimeSpan.isLimit(pace.connectTimeout), "--connect-timeout must be between 0.1 and 86400 seconds")
+            TimeSpan.isLimit(pace.connectTimeout), Reason("limit-connect").text)
         try require(
-            TimeSpan.isLimit(pace.maxTime, days: 365), "--max-time must be between 0.1 seconds and 365 days")
-        try refuse(load.perHost ?? .max < pace.connections, "--per-host must not be less than --connections")
+            TimeSpan.isLimit(pace.maxTime, days: 365), Reason("limit-time").text)
+        try refuse(load.perHost ?? .max < pace.connections, Reason("limit-host").text)
     }
 }

@@ -32,7 +32,7 @@ struct LoadOptions: ParsableArguments {
         try require(tries, in: 0...Self.mostRetries, "--tries")
         try exclude(retries != nil && tries != nil, "--retries and --tries (-t)")
         try require(perHost, in: 1...1024, "--per-host")
-        try require(TimeSpan.isLimit(stallTimeout), "--stall-timeout must be between 0.1 and 86400 seconds")
+        try require(TimeSpan.isLimit(stallTimeout), Reason("limit-stall").text)
     }
 }
 
@@ -60,7 +60,7 @@ extension GetCommand {
     struct Checks: ParsableArguments {
         @OptionGroup var digests: DigestOptions
 
-        @Option("checksum", transform: { try HTTPDigest(named: $0).orRefuse(Reason("checksum-unknown").text) })
+        @Option("checksum", transform: { try HTTPDigest(named: $0).orRefuse(Reason("use-checksum").text) })
         var checksum: HTTPDigest?
 
         @Option("checksums", completion: .file()) var checksums: String?
@@ -80,7 +80,7 @@ extension GetCommand {
     struct Requests: ParsableArguments {
         @Option(
             "range", parsing: .unconditional,
-            transform: { try RangeSelection($0).orRefuse("use ranges such as bytes=0-99, 200- or -500") })
+            transform: { try RangeSelection($0).orRefuse(Reason("use-ranges").text) })
         var range: RangeSelection?
 
         @Option("key") var key: String?

@@ -57,9 +57,9 @@ extension GetReporter {
     private static func doubt(_ result: DownloadResult) -> String {
         if result.isProved { return "" }
         guard let samples = result.agreedSamples else {
-            return " (not proved to be one version: the server sent no validator)"
+            return " " + Reason("unproved").text
         }
-        return " (not proved: \(samples) samples of the stored data agree with the server's file; no digest was given)"
+        return " " + Reason("only-sampled", with: samples).text
     }
 
     /// Says that a file is a page, such as one that asks to log in, if its URL names an archive or the like.
@@ -68,7 +68,7 @@ extension GetReporter {
         guard ["text/html", "application/xhtml+xml"].contains(type), AnswerContext(url: request.url).isNameOfFile,
             let name = request.url.lastPathComponent
         else { return nil }
-        return "note: \(name) is an HTML page (\(type)); is the URL that of the file itself?"
+        return Reason("note-page", with: name, type).text
     }
 
     /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
@@ -79,10 +79,8 @@ extension GetReporter {
             return nil
         }
         let word = ShellWord.quoted(request.destination)
-        return
-            "\(request.destination): replaces a file of \(ByteCount.text(size)) when it is complete. "
-            + "If curl or wget has left that, press Ctrl-C and run "
-            + "\(Hint.run("get", "--restart --from \(word) -o \(word)")) with the URL."
+        let command = Hint.run("get", "--restart --from \(word) -o \(word)")
+        return Reason("replaces-file", with: request.destination, ByteCount.text(size), command).text
     }
 
     /// What a download replaces at its destination.

@@ -127,7 +127,7 @@ final class GetReporter: Sendable {
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
         display.update { $0.postpone(number) }
         if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
-        say("\(name(of: request)): \(reason.clause). It is tried once more after the other downloads.")
+        say(Reason("tried-later", with: name(of: request), reason.clause).text)
     }
 
     /// Reports a download that failed.
@@ -181,9 +181,8 @@ final class GetReporter: Sendable {
 
     /// Returns the ways on if many files were not replaced.
     static func keptFiles(_ count: Int, isGet: Bool) -> String {
-        "\(count) files are kept as they are, since this program has not written them; "
-            + (isGet ? "the same command" : "\(Hint.run("get")) with their URLs")
-            + " with --overwrite replaces them, and with --auto-rename keeps both"
+        let command = isGet ? "the same command" : "\(Hint.run("get")) with their URLs"
+        return Reason("files-kept", with: count, command).text
     }
 
     /// Prints a message that is not about one of the downloads, even if only errors are printed.

@@ -110,7 +110,7 @@ final class JobRun: Sendable {
         // Downloads that were interrupted have said so, unless none had begun.
         if Task.isCancelled, !failures.contains(.interrupted) {
             failures.append(.interrupted)
-            reporter.mention("resumectl: interrupted before a download began. Run the command again to continue.")
+            reporter.mention(Reason("run-interrupted").text)
         }
         reporter.finish(failed: failures.count, isInterrupted: Task.isCancelled)
         if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
@@ -151,8 +151,7 @@ final class JobRun: Sendable {
         let replaced = reporter.showsEvents ? command.replaced(by: request, of: job, delivered) : nil
         do {
             if let path = request.adopts, !request.restarts, case .range? = try? await downloader.plan(for: request) {
-                reporter.note(
-                    "\(path) is not used: the store has bytes of this download. To use it, add --restart.")
+                reporter.note(Reason("partial-unused", with: path).text)
             }
             let interruption = request.interruption
             let result = try await command.limitingTime(to: maxTime, of: interruption) {

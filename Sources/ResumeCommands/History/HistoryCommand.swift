@@ -23,8 +23,7 @@ struct HistoryCommand: ContextCommand {
                 guard let file = record.file, match.map({ $0.matches(record.path) || $0.matches(record.url) }) ?? true
                 else { return }
                 count += 1
-                if json { return context.print(Rendering.json(record, file)) }
-                context.print(Rendering.line(record, file))
+                context.print(Rendering.json(record, file), if: json, or: Rendering.line(record, file))
             }
         }
         if count == 0, !json { context.say("no file was delivered") }

@@ -20,7 +20,7 @@ struct DigestOptions: ParsableArguments {
 
     func validate() throws {
         if let sha256, digest == nil {
-            let hint = sha256.utf8.count == 32 ? "; this may be an MD5, which is not supported (use md5sum)" : ""
+            let hint = sha256.utf8.count == 32 ? Reason("maybe-md5").text : ""
             throw ValidationError("--sha256 requires 64 hexadecimal digits\(hint)")
         }
         try refuse(sha512 != nil && digest == nil, "--sha512 requires 128 hexadecimal digits")

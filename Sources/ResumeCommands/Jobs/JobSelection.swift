@@ -60,8 +60,7 @@ struct JobSelection {
             let jobs = found[0] ?? found[1] ?? found[2] ?? []
             let shown = context.shown(name.text)
             guard !jobs.isEmpty else {
-                throw CommandFailure(
-                    .notFound, "there is no job \(shown). Run \(Hint.run("jobs", "--all")) to show all jobs.")
+                throw CommandFailure(.notFound, Reason("no-job", with: shown, Hint.run("jobs", "--all")))
             }
             guard found[0] != nil || jobs.count == 1 else {
                 var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")
@@ -98,7 +97,7 @@ extension Job {
 
     /// Says why it does not run.
     var outdated: String {
-        "\(Redaction.key(url)): left out, since a later command downloads another file to \(destination)"
+        Reason("outdated", with: Redaction.key(url), destination).text
     }
 
     /// Why it is left out.

@@ -28,7 +28,7 @@ struct JobsCommand: ContextCommand {
         guard !json, context.outputWidth != nil else { return }
         guard count > 0 else { return context.print("no unfinished downloads") }
         let forget = Hint.run("forget", "NAME")
-        context.print("\(Hint.run("resume")) continues what is not done; \(forget) removes it from this list")
+        context.print(Reason("jobs-hint", with: Hint.run("resume"), forget).text)
     }
 
     private static func line(_ job: Job, _ table: JobTable) -> String {
@@ -142,7 +142,7 @@ extension EndingCommand {
                 let claim = try await table.claim([job.id], again: true, lookingForFiles: false).first
                 if case .busy = claim {
                     running += 1
-                    context.say("resumectl: \(place): is running in another process; stop that process first")
+                    context.say(Reason("job-running", with: place).text)
                     continue
                 }
                 defer { table.release(job.id) }

@@ -23,8 +23,7 @@ extension ListCommand {
             let parts = try pieces.dropFirst().map { piece in
                 let field = String(piece.prefix { $0 != "}" })
                 guard field.count < piece.count, fields.contains(field) else {
-                    throw ValidationError(
-                        "use names in braces, such as {url}; they are \(fields.joined(separator: ", "))")
+                    throw ValidationError(Reason("format-names", with: fields.joined(separator: ", ")).text)
                 }
                 return (field, unescaped(piece.dropFirst(field.count + 1)))
             }

@@ -1,3 +1,5 @@
+import ResumeHTTP
+
 /// A limit in bytes per second that may depend on the time of day: `2M`, `08:00-18:00=1M` or `08:00-18:00=1M,10M`.
 struct RatePlan: Equatable, TypedValue {
     private struct Window: Equatable {
@@ -42,9 +44,7 @@ struct RatePlan: Equatable, TypedValue {
         }
     }
 
-    static let accepted =
-        "use a rate such as 500k, 2M or 1.5MiB/s, in bytes per second (8 Mbit/s are 1MB), which may be for a time of "
-        + "day, such as 08:00-18:00=1M"
+    static let accepted = Reason("use-rate").text
 
     /// Returns the limit at a time.
     ///

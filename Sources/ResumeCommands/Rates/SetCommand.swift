@@ -15,9 +15,7 @@ struct SetCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        try require(
-            limitRate != nil || totalRate != nil,
-            "specify --limit-rate for each download, or --total-rate for all of them together")
+        try require(limitRate != nil || totalRate != nil, Reason("set-nothing").text)
     }
 
     func run(_ context: CommandContext) async throws {
@@ -34,10 +32,9 @@ struct SetCommand: ContextCommand {
             limitRate.map { "\(Self.words($0)) for each download" },
             totalRate.map { "\(Self.words($0)) for all downloads of a process together" },
         ].compactMap { $0 }
-        context.say(
-            running == 0
-                ? "no job is running with this store, so nothing changes unless 'get -o - --keep' is running"
-                : "\(limits.joined(separator: ", ")); \(running == 1 ? "1 job is" : "\(running) jobs are") running")
+        guard running > 0 else { return context.say(Reason("set-unused").text) }
+        let jobs = running == 1 ? "1 job is" : "\(running) jobs are"
+        context.say("\(limits.joined(separator: ", ")); \(jobs) running")
     }
 
     private static func words(_ rate: RatePlan) -> String {

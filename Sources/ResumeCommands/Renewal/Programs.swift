@@ -92,8 +92,7 @@ final class Programs: Sendable {
             _ = try await program.output(toErrors: true)
             return true
         } catch var failure as CommandFailure {
-            failure.message =
-                "\(Printable.escaped(path)) is complete, but \(failure.message). Run the command again to run it again."
+            failure.message = Reason("hook-fails", with: Printable.escaped(path), failure.message).text
             failure.reason = Self.completionFailed
             throw failure
         }

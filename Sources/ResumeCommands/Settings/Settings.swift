@@ -91,10 +91,7 @@ struct Settings {
         let file = try InputFile(path)
         // It may name programs to run.
         guard file.isOwn else {
-            throw CommandFailure(
-                .usage,
-                "\(path) belongs to another user or can be changed by others. Run 'chmod go-w "
-                    + "\(ShellWord.quoted(path))', or name another file with \(prefix)CONFIG.")
+            throw CommandFailure(.usage, Reason("settings-shared", with: path, ShellWord.quoted(path), prefix))
         }
         var settings: [Setting] = []
         // A pipe is read in parts.

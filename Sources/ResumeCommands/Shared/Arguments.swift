@@ -45,8 +45,8 @@ extension ParsableArguments {
 
 extension Optional {
     /// Returns the value of an option that was parsed, or throws an error with the accepted forms.
-    func orRefuse(_ accepted: String) throws -> Wrapped {
-        guard let self else { throw ValidationError(accepted) }
+    func orRefuse(_ accepted: @autoclosure () -> String) throws -> Wrapped {
+        guard let self else { throw ValidationError(accepted()) }
         return self
     }
 }

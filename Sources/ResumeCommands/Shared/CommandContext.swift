@@ -93,6 +93,11 @@ struct CommandContext {
     /// Prints an object of results.
     func print(_ object: JSONObject) { output(object.json + "\n") }
 
+    /// Prints an object of results, or a line of them if they are not in JSON.
+    func print(_ object: @autoclosure () -> JSONObject, if json: Bool, or line: @autoclosure () -> String) {
+        if json { print(object()) } else { print(line()) }
+    }
+
     /// Prints a path on one line, so that it can be copied.
     func printPath(_ path: String) { output(Printable.escaped(path) + "\n") }
 
@@ -141,9 +146,7 @@ struct CommandContext {
         guard let cache else {
             let home = environment["HOME"] ?? ""
             let problem = home.isEmpty ? "set" : "an absolute path: \(ShellWord.quoted(home))"
-            throw CommandFailure(
-                .usage,
-                "HOME is not \(problem). Choose a folder for the store with --store or RESUMECTL_STORE.")
+            throw CommandFailure(.usage, Reason("no-home", with: problem))
         }
         return "\(cache)/resumectl"
     }

@@ -12,9 +12,7 @@ extension DownloadStore {
             // Entries with a custom key can also be named by their URL.
             if let entry = try await EntryReader(self).entries(where: .url, is: url.redacted).first { return entry }
         }
-        var missing = StoreError(
-            .noEntry, "there is no entry \(context.shown(text))",
-            advice: "Run \(Hint.run("list")) to show all entries.")
+        var missing = StoreError(.noEntry, Reason("no-entry", with: context.shown(text), Hint.run("list")))
         guard !text.isEmpty else { throw missing }
         if let path = try? Destination(text).path {
             let delivered = try await EntryReader(self).entries(where: .destination, is: path)
@@ -51,8 +49,7 @@ extension DownloadStore {
         of entries: [Entry], _ count: Int, _ text: String, _ context: CommandContext
     ) throws -> Entry {
         if let entry = entries.first, count == 1 { return entry }
-        var failure = CommandFailure(
-            .notFound, "\(count) entries match \(context.shown(text)); name one of them:")
+        var failure = CommandFailure(.notFound, Reason("entries-match", with: count, context.shown(text)))
         failure.details = entries.prefix(mostShown).map { Redaction.key($0.key) }
         if count > mostShown { failure.details.append("and \(count - mostShown) more") }
         throw failure

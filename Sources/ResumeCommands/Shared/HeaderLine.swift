@@ -29,9 +29,8 @@ enum HeaderLine {
             let line = line.drop { $0.isWhitespace }
             if line.isEmpty || take(line) { continue }
             guard let field = field(String(line)), !Plan.ownedFieldNames.contains(field.name) else {
-                throw CommandFailure(
-                    .refused, "line \(index + 1) of the output of \(option) is neither \(others) nor a header field",
-                    isResumable: true)
+                let reason = Reason("other-line", with: index + 1, option, others)
+                throw CommandFailure(.refused, reason, isResumable: true)
             }
             fields.append(field)
         }

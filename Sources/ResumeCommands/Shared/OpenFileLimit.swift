@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 
 /// The number of files, including sockets, that the process may have open at once.
 enum OpenFileLimit {
@@ -25,8 +26,7 @@ enum OpenFileLimit {
     static func requireEnough() throws {
         let free = available(atMost: leastFree)
         guard allowed >= 64, free >= leastFree else {
-            throw CommandFailure(
-                .io, "this process needs 64 open files, \(leastFree) of them free; allow more ('ulimit -n')")
+            throw CommandFailure(.io, Reason("files-needed", with: leastFree))
         }
     }
 
@@ -49,11 +49,7 @@ enum OpenFileLimit {
         let free = available(atMost: needed + threads * thread + most)
         let threads = min(threads, (free - needed) / thread)
         guard threads > 0 else {
-            throw CommandFailure(
-                .io,
-                "\(downloads) downloads at a time need \(needed + thread) open files, and this process may "
-                    + "open only \(free) more; set a lower --max-concurrent or --connections, or allow more ('ulimit -n')"
-            )
+            throw CommandFailure(.io, Reason("files-lacking", with: downloads, needed + thread, free))
         }
         return (threads, free - needed - threads * thread)
     }

@@ -151,13 +151,12 @@ enum Rendering {
             let reason = dryRun && removed.reason.code == .purged ? "on request" : removed.reason.text
             context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(reason)")
             guard let job = removed.jobDestination else { continue }
-            context.print(
-                "  its download to \(job) \(dryRun ? "would start" : "starts") over with "
-                    + "\(Hint.run("resume")); \(Hint.run("forget", ShellWord.quoted(job))) removes that, too")
+            let (start, forget) = (dryRun ? "would start" : "starts", Hint.run("forget", ShellWord.quoted(job)))
+            context.print("  " + Reason("job-restarts", with: job, start, Hint.run("resume"), forget).text)
         }
         for path in report.orphans { context.print("\(verb) \(path), which belongs to no entry") }
         for key in report.inUse {
-            context.print("in use, kept: \(Redaction.key(key)) (stop the download first, with Ctrl-C)")
+            context.print(Reason("kept-used", with: Redaction.key(key)).text)
         }
         for key in report.pinned { context.print("pinned, kept: \(Redaction.key(key))") }
     }

@@ -48,7 +48,7 @@ struct ForeignHabit {
                 return "\(word): \(advice)"
             }
             if word.utf8.count > 3, shape.longNames.contains(String(word.dropFirst())) {
-                return "'\(word)' begins with one dash; did you mean '-\(word)'?"
+                return Reason("one-dash", with: word, word).text
             }
         }
         let option = String(word.prefix(2))
@@ -114,6 +114,6 @@ struct ForeignHabit {
         }
         guard isName else { return nil }
         let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
-        return "-O takes no name, as in curl; to name the file, use -o \(name)"
+        return Reason("no-name", with: name).text
     }
 }

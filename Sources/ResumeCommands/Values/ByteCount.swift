@@ -1,3 +1,5 @@
+import ResumeHTTP
+
 /// A number of bytes: `500k`, `10MB`, `1.5GiB`, `0`.
 struct ByteCount: Equatable, TypedValue {
     var bytes: Int64
@@ -13,7 +15,7 @@ struct ByteCount: Equatable, TypedValue {
         self.bytes = bytes
     }
 
-    static let accepted = "use a size such as 0, 500k, 10M, 10MB or 1.5GiB; k, M, G and T mean KiB, MiB, GiB and TiB"
+    static let accepted = Reason("use-size").text
 
     private static let factors: [(Int64, String)] = [
         (1, "B"),

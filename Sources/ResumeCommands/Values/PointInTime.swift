@@ -3,6 +3,7 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+import ResumeHTTP
 
 /// A point in time: RFC 3339, a date, or a time span ago.
 enum PointInTime: Equatable, TypedValue {
@@ -35,8 +36,7 @@ enum PointInTime: Equatable, TypedValue {
         self = .at(Int64((seconds * 1000).rounded()))
     }
 
-    static let accepted =
-        "use a time such as 2026-03-01T12:30:00Z, a date (UTC) such as 2026-03-01, or a time ago such as 2h or 7d"
+    static let accepted = Reason("use-point").text
 
     /// Returns the milliseconds since 1970.
     func milliseconds(now: Int64) -> Int64 {

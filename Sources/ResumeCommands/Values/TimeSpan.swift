@@ -1,3 +1,5 @@
+import ResumeHTTP
+
 /// A time span: `90s`, `15m`, `36h`, `7d`, `1w`, `1d12h`.
 struct TimeSpan: Equatable, TypedValue {
     /// At most what fits into a number of milliseconds.
@@ -40,9 +42,8 @@ struct TimeSpan: Equatable, TypedValue {
         return try (seconds ?? TimeSpan(text)).orRefuse(acceptedSeconds)
     }
 
-    static let accepted = "use a time such as 90s, 15m, 36h, 7d, 1w or 1d12h"
-    private static let acceptedSeconds =
-        "use a number of seconds such as 30 or 0.5, or a time such as 30s, 15m or 1m30s"
+    static let accepted = Reason("use-time").text
+    private static let acceptedSeconds = Reason("use-seconds").text
 
     private static let factors: [(Int64, String)] = [
         (1000, "s sec secs second seconds"), (60_000, "m min mins minute minutes"), (3_600_000, "h hour hours"),

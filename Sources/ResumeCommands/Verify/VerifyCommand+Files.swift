@@ -22,11 +22,8 @@ extension VerifyCommand {
         func finish() throws {
             if wrong > 0 {
                 let them = wrong == 1 ? "it again with its checksum" : "them again with their checksums"
-                throw CommandFailure(
-                    .damaged,
-                    Self.files(wrong, "does", "do")
-                        + " not have the expected digest, or cannot be read. Download \(them): "
-                        + "\(Hint.run("get")) replaces a damaged file, and with --overwrite also one that was changed.")
+                let reason = Reason("files-damaged", with: Self.files(wrong, "does", "do"), them, Hint.run("get"))
+                throw CommandFailure(.damaged, reason)
             }
             if missing > 0 {
                 throw CommandFailure(.notFound, Self.files(missing, "is", "are") + " not there")
@@ -50,7 +47,7 @@ extension VerifyCommand {
                 throw CommandFailure(.notFound, "\(name) contains no files")
             }
             if found != nil { folders.append(name) }
-            guard folders.isEmpty || digests.digest == nil else { throw CommandFailure(usage: Reason("verify-one")) }
+            guard folders.isEmpty || digests.digest == nil else { throw CommandFailure(.usage, Reason("verify-one")) }
             var unlisted: [String] = []
             for file in found ?? [name] {
                 let place = try Destination(file)
@@ -168,11 +165,8 @@ extension VerifyCommand {
         guard kind == .regular || kind == .folder else { return }
         let word = ShellWord.quoted(name)
         let list = Hint.run("verify", "\(word) --checksums LIST")
-        throw CommandFailure(
-            .notFound,
-            kind == .folder
-                ? "\(name) is a folder; \(list) compares its files with a list of digests"
-                : "\(name) is a file, and no digest of it is recorded. Take the digest from where the file is from: "
-                    + "\(Hint.run("verify", "\(word) --sha256 HEX")), or \(list).")
+        if kind == .folder { throw CommandFailure(.notFound, Reason("verify-folder", with: name, list)) }
+        let digest = Hint.run("verify", "\(word) --sha256 HEX")
+        throw CommandFailure(.notFound, Reason("verify-file", with: name, digest, list))
     }
 }

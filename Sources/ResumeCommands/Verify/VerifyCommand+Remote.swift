@@ -13,10 +13,7 @@ extension VerifyCommand {
         // As with 'resume', header fields are for one server.
         let origins = Set(found.compactMap { try? DownloadURL($0.url).origin }).sorted()
         guard headers.headers.isEmpty || origins.count < 2 else {
-            throw CommandFailure(
-                .usage,
-                "header fields are sent to one server only, and these entries are of several: "
-                    + "\(origins.joined(separator: ", ")). Name the entries of one server.")
+            throw CommandFailure(.usage, Reason("several-origins", with: origins.joined(separator: ", ")))
         }
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }
@@ -39,10 +36,8 @@ extension VerifyCommand {
             }
         }
         guard problems == 0 else {
-            throw CommandFailure(
-                .damaged,
-                "\(Rendering.problems(problems)) found. Nothing was changed: \(Hint.run("get")) starts over where "
-                    + "the server has another file.")
+            let reason = Reason("server-differs", with: Rendering.problems(problems), Hint.run("get"))
+            throw CommandFailure(.damaged, reason)
         }
     }
 
@@ -60,10 +55,6 @@ extension VerifyCommand {
             }
         let key = Redaction.key(entry.key)
         let all = members.adding(["key": key, "receivedBytes": entry.receivedBytes])
-        if json {
-            context.print(all)
-        } else {
-            context.print("\(key): \(result)")
-        }
+        context.print(all, if: json, or: "\(key): \(result)")
     }
 }

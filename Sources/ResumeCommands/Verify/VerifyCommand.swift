@@ -21,16 +21,14 @@ struct VerifyCommand: ContextCommand {
     @Flag("verify/json") var json = false
 
     func validate() throws {
-        try refuse(
-            remote && (repair || entries.isEmpty),
-            "--remote requires entries, and cannot be combined with --repair")
+        try refuse(remote && (repair || entries.isEmpty), Reason("verify-remote").text)
         try exclude(comparesFiles && (remote || repair), "--checksums and --sha256", with: "--remote or --repair")
         try refuse(comparesFiles && entries.isEmpty, Reason("verify-what").text)
         try refuse(checksums?.contains("://") == true, Reason("verify-url").text)
         try exclude(checksums != nil && digests.digest != nil, "--checksums", with: "--sha256 or --sha512")
         try refuse(digests.digest != nil && entries.count > 1, Reason("verify-one").text)
         try refuse(!headers.headers.isEmpty && !remote, "--header requires --remote")
-        try refuse(dryRun && !repair, "--dry-run requires --repair; without it, nothing is removed")
+        try refuse(dryRun && !repair, Reason("verify-dry").text)
     }
 
     /// Whether the arguments are files, which are compared without a store.
@@ -67,11 +65,7 @@ struct VerifyCommand: ContextCommand {
             }
             if names.isEmpty, !entries.isEmpty { return }
             try await store.verify(keys: names.isEmpty ? nil : names, repairing: repairs) { finding in
-                if json {
-                    context.print(Self.json(finding))
-                } else {
-                    context.print(Self.line(finding))
-                }
+                context.print(Self.json(finding), if: json, or: Self.line(finding))
                 found += 1
                 if !finding.isRepaired { left += 1 }
             }

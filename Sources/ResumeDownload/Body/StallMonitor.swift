@@ -1,3 +1,4 @@
+import ResumeHTTP
 import Synchronization
 
 /// Cancels a body that delivers too few bytes for too long.
@@ -56,10 +57,8 @@ final class StallMonitor: Sendable {
     func watching<Outcome>(_ body: any ResponseBody, _ work: () async throws -> Outcome) async rethrows -> Outcome {
         let stop = Ticker.shared.every(min(window / 4, .seconds(1))) { [self] in
             guard isStalled() else { return }
-            let message =
-                "the download from \(authority) stalled: less than \(minimumBytes) bytes in "
-                + "\(window / .seconds(1)) seconds"
-            body.cancel(with: TransportError(.stalled, message))
+            let reason = Reason("stalled-below", with: authority, minimumBytes, window / .seconds(1))
+            body.cancel(with: TransportError(.stalled, reason.text))
         }
         defer { stop() }
         return try await work()

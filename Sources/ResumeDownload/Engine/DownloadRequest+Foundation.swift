@@ -13,9 +13,7 @@ extension URL {
     package var filePath: String {
         get throws {
             guard isFileURL else {
-                throw StoreError(
-                    .destination, "\(scheme ?? "a relative path") is not the scheme of a file URL",
-                    advice: "Use URL(filePath:).")
+                throw StoreError(.destination, Reason("other-scheme", with: scheme ?? "a relative path"))
             }
             return path(percentEncoded: false)
         }

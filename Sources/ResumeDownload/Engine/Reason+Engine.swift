@@ -74,10 +74,7 @@ extension Reason {
     static func notPermitted(_ url: DownloadURL) -> Reason { Reason("not-permitted", with: url) }
 
     static func forbidden(_ refusal: Reason) -> Reason {
-        Reason(
-            refusal.code,
-            "\(refusal.clause). The partial data is kept. "
-                + "To resume, run the download again with valid credentials or a fresh URL.", [.isKept, .isRefusal])
+        Reason(refusal.code, Reason("forbidden", with: refusal.clause).text, [.isKept, .isRefusal])
     }
 
     /// The last failure of a download that is not retried; `isPostponed` if it says until when the server asks to wait.

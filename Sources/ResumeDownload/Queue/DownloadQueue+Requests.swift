@@ -50,10 +50,8 @@ extension DownloadRequest {
         let hasOtherDigest = digest != nil && other.digest != nil && digest != other.digest
         let hasOtherCoding = acceptEncoding.lowercased() != other.acceptEncoding.lowercased()
         guard hasOtherDigest || hasOtherCoding else { return }
-        throw DownloadError.conflict(
-            "the download of \(StoreError.shown(storeKey)) is already requested with "
-                + (hasOtherDigest ? "a different digest" : "different content codings")
-                + ". Set a separate key for one of them.")
+        let difference = hasOtherDigest ? "a different digest" : "different content codings"
+        throw DownloadError.conflict(Reason("conflicting-keys", with: StoreError.shown(storeKey), difference).text)
     }
 
     /// Whether another request would have had the same outcome: it sends the same to the same server, with the same

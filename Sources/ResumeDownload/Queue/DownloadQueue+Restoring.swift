@@ -1,3 +1,4 @@
+import ResumeHTTP
 import ResumeStore
 
 /// Restoring the downloads of an earlier process.
@@ -79,8 +80,7 @@ extension DownloadQueue {
             guard request.storeKey == download.key,
                 try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
             else {
-                throw DownloadError.conflict(
-                    "the request for a restored download must have the same key and destination")
+                throw DownloadError.conflict(Reason("conflicting-restore").text)
             }
             supplied.append((download, request))
         }

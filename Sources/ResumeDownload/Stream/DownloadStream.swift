@@ -117,7 +117,7 @@ public final class DownloadStream: AsyncSequence, Sendable {
     public func read(_ range: Range<Int64>, waits: Bool = false) async throws -> [UInt8] {
         if waits { return try await collect(range) }
         guard let transfer = state.transfer else {
-            throw StoreError(.notHeld, "no bytes are available yet: another task or process is downloading them")
+            throw StoreError(.notHeld, Reason("unavailable"))
         }
         return try await transfer.read(range)
     }

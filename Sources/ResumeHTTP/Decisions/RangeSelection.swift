@@ -35,8 +35,7 @@ public struct RangeSelection: Sendable, Hashable {
     /// - Throws: ``InvalidInput`` for another unit, malformed text, an empty range, or more than 1,000 of them.
     public init(parsing text: String) throws(InvalidInput) {
         guard let selection = RangeSelection(text) else {
-            throw InvalidInput(
-                "not valid ranges; use up to \(Self.limit) such as bytes=0-99, 200- or -500, separated by commas")
+            throw InvalidInput(Reason("bad-ranges", with: Self.limit).text)
         }
         self = selection
     }

@@ -42,6 +42,8 @@ public struct Reason: Sendable, Hashable {
     ///
     /// A stored reason has none.
     package var facts: Set<Fact> = []
+    /// What to do about an error, which the table separates from its text by ` || `; otherwise empty.
+    package private(set) var advice = ""
 
     /// What is known besides the code.
     package enum Fact: Sendable {
@@ -72,13 +74,14 @@ public struct Reason: Sendable, Hashable {
 
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
     package init(_ code: Code, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        let pieces = (Self.texts[code.rawValue] ?? code.rawValue).utf8.parts(at: UInt8(ascii: "%"))
-        var text = ""
-        for (index, piece) in pieces.enumerated() {
-            text += Substring(piece)
-            if index < values.count { text += values[index].description }
+        var values = values[...]
+        // Before the values are put in, since a path may contain the mark.
+        let texts = (Self.texts[code.rawValue] ?? code.rawValue).pieces(at: " || ").map { text in
+            let pieces = text.utf8.parts(at: UInt8(ascii: "%")).map { String(Substring($0)) }
+            return pieces.dropFirst().reduce(pieces[0]) { $0 + (values.popFirst()?.description ?? "") + $1 }
         }
-        self.init(code, text, facts)
+        self.init(code, texts.first ?? "", facts)
+        advice = texts.dropFirst().first ?? ""
     }
 
     private static let texts = WordTable(PackageResources.reasons_txt)
@@ -134,9 +137,7 @@ extension Reason {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
             Reason(.entityTagChanged, [.isChange], with: old, new)
         case (.lastModified(let old), .lastModified(let new)) where old != new:
-            Reason(
-                .lastModifiedChanged,
-                "the file changed on the server: its Last-Modified date was \(old) and is now \(new)", [.isChange])
+            Reason(.lastModifiedChanged, Reason("date-changed", with: old, new).text, [.isChange])
         case (.some(let old), .none):
             Reason("validator-missing", with: old)
         case (.none, _):
@@ -225,9 +226,7 @@ extension Reason {
     // What samples have shown, and where bytes came from.
 
     static func samplesDiffer(at offset: Int64) -> Reason {
-        Reason(
-            .samplesDiffer,
-            "the server's file differs from the stored bytes at byte \(offset), where samples were compared")
+        Reason(.samplesDiffer, Reason("samples-differ", with: offset).text)
     }
 
     package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }

@@ -5,9 +5,10 @@ package struct WordTable: Sendable {
     /// Reads the lines of a file.
     package init(_ file: [UInt8]) {
         for line in String(decoding: file, as: UTF8.self).pieces(at: "\n") {
-            let words = line.prefix { $0 != ":" }
-            for word in words.split(separator: " ") {
-                texts[String(word)] = String(line.dropFirst(words.count + ": ".count))
+            // By bytes, as below.
+            let words = line.utf8.prefix { $0 != .colon }
+            for word in words.split(separator: UInt8(ascii: " ")) {
+                texts[String(Substring(word))] = String(Substring(line.utf8.dropFirst(words.count + ": ".count)))
             }
         }
     }

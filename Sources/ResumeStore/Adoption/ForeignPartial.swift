@@ -138,9 +138,7 @@ extension ForeignPartial.ControlFile.Format {
         let file = try OpenFile(path + suffix, flags: O_RDONLY)
         let size = try file.status().size
         if size <= ForeignPartial.ControlFile.longest, let control = read(try file.bytes(Int(size))) { return control }
-        throw StoreError(
-            .misuse, "the control file \(Printable.escaped(path + suffix)) cannot be read",
-            advice: "Remove it to adopt the beginning of the file, if the program has written it from its beginning.")
+        throw StoreError(.misuse, Reason("control-unreadable", with: Printable.escaped(path + suffix)))
     }
 }
 
@@ -165,16 +163,12 @@ extension ForeignPartial {
         let file = try OpenFile(path, flags: O_RDONLY)
         let status = try file.status()
         guard status.kind == .regular, status.identity == identity, status.size >= size else {
-            throw StoreError(
-                .misuse, "\(Printable.escaped(path)) was changed in the meantime",
-                advice: "End the program that downloads it, and try again.")
+            throw StoreError(.misuse, Reason("changed-since", with: Printable.escaped(path)))
         }
         let found = try digest.flatMap { try HeldBytes(blob: file).digest($0.algorithm, of: 0..<size) }
         let isWhole = digest != nil && found == digest
         guard isWhole || !ranges.isEmpty else {
-            throw StoreError(
-                .noEntry, "\(Printable.escaped(path)) has no bytes that can be adopted",
-                advice: "Its last 64 KiB are never adopted, since the other program may not have synced them.")
+            throw StoreError(.noEntry, Reason("nothing-adoptable", with: Printable.escaped(path)))
         }
         var representation = Representation(completeLength: isWhole ? size : totalBytes)
         representation.reprDigest = (digest ?? self.digest)?.fieldValue

@@ -27,7 +27,7 @@ extension PartStream {
     ) throws {
         let received = held
         guard continuation.bodyStart <= received else {
-            throw StoreError(.misuse, "the response belongs to a plan that later requests of this transfer replaced")
+            throw StoreError(.misuse, Reason("plan-replaced"))
         }
         let course = BodyCourse(continuation, received: received)
         body.withLock { $0 = Body(course: course, storage: storage) }

@@ -146,16 +146,15 @@ extension Collector {
         let download = length.map { "the download has \($0) bytes" } ?? "the download has more bytes than arrived"
         let limit = store.configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
-            return StoreError(
-                .noSpace, "\(download), but only \(space.free) bytes are free at \(store.path)", remedy: .otherDisk)
+            let reason = Reason("disk-full", with: download, space.free, store.path)
+            return StoreError(.noSpace, reason, remedy: .otherDisk)
         }
         // If it would not fit alone, it never will.
         let isTooLong = length ?? 0 > limit
         let others = try await store.totals().receivedBytes - (writer?.held ?? 0)
         let use = isTooLong || others <= 0 ? "" : ", and \(others) bytes of other downloads are in it"
-        return StoreError(
-            isTooLong ? .noSpace : .overLimit,
-            "\(download), but the store at \(store.path) may hold only \(limit) bytes\(use)", remedy: .limit)
+        let reason = Reason("store-full", with: download, store.path, limit, use)
+        return StoreError(isTooLong ? .noSpace : .overLimit, reason, remedy: .limit)
     }
 
 }

@@ -3,8 +3,7 @@ import ResumeHTTP
 /// Errors of transfers that are thrown in several places.
 extension StoreError {
     static let closed = StoreError(.misuse, "the transfer is closed")
-    static let superseded = StoreError(
-        .superseded, "another task or process restarted or removed this download", advice: "Run it again.")
+    static let superseded = StoreError(.superseded, Reason("lost"))
     static let incomplete = StoreError(.misuse, "the download is not complete")
     static let blobShort = StoreError(.io, Reason.blobShort.text)
 
@@ -16,7 +15,7 @@ extension StoreError {
         guard remedy == .writableStore else { return }
         // Another store would not help.
         remedy = nil
-        advice = "Choose a location that this user may write to. The complete file is kept until then."
+        advice = Reason("advice-place").text
     }
 
     /// Returns a key as shown in messages.
@@ -36,15 +35,10 @@ extension StoreError {
 
     /// Returns the error for bytes that exceed a limit, if the total length is unknown.
     static func tooLarge(receiving received: Int64, limit: Int64) -> StoreError {
-        StoreError(
-            .tooLarge,
-            "the download exceeds the limit of \(limit) bytes in memory: \(received) bytes have been received",
-            advice: "Download it to a file, with a store on disk.")
+        StoreError(.tooLarge, Reason("outgrows-memory", with: limit, received))
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> StoreError {
-        StoreError(
-            .tooLarge, "the download has \(length) bytes, which exceeds the limit of \(limit) bytes in memory",
-            advice: "Download it to a file, with a store on disk.")
+        StoreError(.tooLarge, Reason("beyond-memory", with: length, limit))
     }
 }

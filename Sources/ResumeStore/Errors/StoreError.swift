@@ -96,6 +96,11 @@ public struct StoreError: Error, Sendable, Equatable {
         self.cause = cause
     }
 
+    /// Creates an error whose message and advice are a line of `reasons.txt`.
+    package init(_ code: Code, _ reason: Reason, remedy: Remedy? = nil, cause: (any Error)? = nil) {
+        self.init(code, reason.text, advice: reason.advice, remedy: remedy, cause: cause)
+    }
+
     /// Compares the codes.
     public static func == (left: StoreError, right: StoreError) -> Bool {
         left.code == right.code

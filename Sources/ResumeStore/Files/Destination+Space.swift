@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 
 extension Destination {
     /// Files up to this length are not checked, since that would take longer than it saves.
@@ -24,8 +25,6 @@ extension Destination {
         let (space, isLarge) = free.addingReportingOverflow(old == nil ? 0 : status.size)
         guard old != nil || status.identity.device != own, !isLarge, space < length else { return }
         let place = old.map { "for \($0.path)" } ?? "in the folder \(folder)"
-        throw StoreError(
-            .noSpace, "the file has \(length) bytes, but only \(space) bytes are free \(place)",
-            advice: "Free some space there, or choose another folder.")
+        throw StoreError(.noSpace, Reason("destination-space", with: length, space, place))
     }
 }

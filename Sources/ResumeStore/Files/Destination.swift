@@ -52,10 +52,8 @@ package struct Destination: Sendable, Hashable {
         if status.kind == .regular { return }
         // A link to a file may be replaced, as may a broken link; a download must not replace a link to anything else.
         guard status.kind == .link, target.map({ $0.kind == .regular && !isLinkToOpenFile }) ?? true else {
-            let isFolder = status.kind == .folder
-            throw StoreError(
-                .destination, "cannot write \(path): it is \(isFolder ? "a folder" : "not a regular file")",
-                advice: "Choose a file name\(isFolder ? "." : ", or use '-o -' and redirect the output.")")
+            let reason = status.kind == .folder ? Reason("is-folder", with: path) : Reason("is-special", with: path)
+            throw StoreError(.destination, reason)
         }
     }
 
@@ -117,8 +115,7 @@ package struct Destination: Sendable, Hashable {
         }
         if bytes.first != slash {
             guard let working = unsafe getcwd(nil, 0) else {
-                throw StoreError(
-                    .destination, "the working folder no longer exists", advice: "Use an absolute path.")
+                throw StoreError(.destination, Reason("no-cwd"))
             }
             defer { unsafe free(working) }
             bytes = unsafe String(systemPath: working).utf8 + [slash] + bytes
@@ -126,9 +123,7 @@ package struct Destination: Sendable, Hashable {
         let border = bytes.lastIndex(of: slash) ?? 0
         let last = bytes[(border + 1)...]
         guard !last.isEmpty, last.count > 2 || last.contains(where: { $0 != dot }) else {
-            throw StoreError(
-                .destination, "cannot write \(path): it is a folder",
-                advice: "Choose a file name in it.")
+            throw StoreError(.destination, Reason("destination-above", with: path))
         }
         // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
         var start = bytes[..<border]
@@ -187,21 +182,16 @@ package struct Destination: Sendable, Hashable {
 
     /// The error for an existing file that must not be replaced.
     var isTaken: StoreError {
-        StoreError(
-            .destinationExists, "\(Printable.escaped(path)) already exists and is not replaced",
-            advice: "Move it away, or choose another file name.",
-            cause: SystemError(number: EEXIST, call: "rename", path: path))
+        let cause = SystemError(number: EEXIST, call: "rename", path: path)
+        return StoreError(.destinationExists, Reason("taken", with: Printable.escaped(path)), cause: cause)
     }
 
     /// The error for an existing file that is not this program's.
     package func isRefused(_ refusal: NameDecision.Refusal) -> StoreError {
         let path = Printable.escaped(path)
         let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
-        return StoreError(
-            .destinationExists,
-            "\(path) already exists and is not replaced: it is not this program's, or has changed; \(refusal.text)",
-            advice: "--overwrite replaces it, --auto-rename keeps both, and -o names the file.\(rest)",
-            cause: SystemError(number: EEXIST, call: "rename", path: self.path))
+        let cause = SystemError(number: EEXIST, call: "rename", path: self.path)
+        return StoreError(.destinationExists, Reason("not-replaced", with: path, refusal.text, rest), cause: cause)
     }
 
     /// Returns the temporary name of a blob's bytes beside the destination until they are complete.

@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 
 /// A kernel lock that indicates that a store is open.
 ///
@@ -21,11 +22,8 @@ package struct Presence: Sendable {
         locks = try folder.locks(.waiters)
         guard try !locks.tryLock(Self.byte, exclusively: isAlone) else { return }
         throw isAlone
-            ? StoreError(
-                .inUse, "another process or task has the store at \(folder.path) open",
-                advice: "Stop all programs that use it, and try again.")
-            : StoreError(
-                .busy, "the store at \(folder.path) is being rebuilt by another process", advice: "Try again later.")
+            ? StoreError(.inUse, Reason("store-open", with: folder.path))
+            : StoreError(.busy, Reason("store-rebuilding", with: folder.path))
     }
 
     func end() { locks.unlock(Self.byte) }

@@ -51,15 +51,11 @@ extension StoreFolder {
         let path = "\(store)/\(name)"
         let links = try name == databaseName ? 1 + rebuildLinks(in: root).count : 1
         guard status.kind == .regular else {
-            return StoreError(
-                .notAStore, "\(path) is not a regular file",
-                advice: "Move it away, or choose another folder for the store.")
+            return StoreError(.notAStore, Reason("not-regular", with: path))
         }
         // Writing to a file with another name changes the file under that name as well.
         guard status.links <= links else {
-            return StoreError(
-                .notAStore, "\(path) has a second name (a hard link), under which another program may use it",
-                advice: "Replace it with a copy of itself, or choose another folder for the store.")
+            return StoreError(.notAStore, Reason("linked", with: path))
         }
         return objection(to: status, in: root, at: path, of: store)
     }
@@ -73,18 +69,14 @@ extension StoreFolder {
         if folder.file.isShared { return nil }
         // This applies to root too, since the owner could replace files between the check and the opening.
         guard status.owner == geteuid() else {
-            return StoreError(
-                .notAStore, "\(path) belongs to another user (number \(status.owner), not \(geteuid()))",
-                advice: "Run this program as that user.",
-                remedy: .shareStore)
+            let reason = Reason("other-owner", with: path, status.owner, geteuid())
+            return StoreError(.notAStore, reason, remedy: .shareStore)
         }
         guard status.permissions & 0o022 == 0 else {
             let mode = String(status.permissions, radix: 8)
             let cause = status.permissions & 0o002 == 0 ? ", as a umask of 002 makes them" : ""
-            return StoreError(
-                .notAStore, "other users may write to \(path)",
-                advice: "Run 'chmod -R go-w \(ShellWord.quoted(store))': the permissions are \(mode)\(cause).",
-                remedy: .shareStore)
+            let reason = Reason("other-writers", with: path, ShellWord.quoted(store), mode, cause)
+            return StoreError(.notAStore, reason, remedy: .shareStore)
         }
         return nil
     }
@@ -100,10 +92,7 @@ extension StoreFolder {
         guard let size = try root.status(of: name)?.size, size >= ending.count else { return }
         let journal = try OpenFile(name, in: root.file, flags: O_RDONLY)
         guard try journal.bytes(ending.count, at: size - Int64(ending.count)) == ending else { return }
-        throw StoreError(
-            .notAStore,
-            "\(path)/\(name) is not a journal of this store: it names another file, which SQLite would remove",
-            advice: "Move it away, and find out who put it there.")
+        throw StoreError(.notAStore, Reason("journal-foreign", with: path, name))
     }
 
     /// Refuses a database that SQLite opens as read-only because of the format version in its header, although this
@@ -114,9 +103,7 @@ extension StoreFolder {
         guard connection.isReadOnly,
             unsafe faccessat(root.file.descriptor, Self.databaseName, W_OK, AT_EACCESS) == 0
         else { return }
-        throw StoreError(
-            .damaged, "the header of the database at \(path) is damaged: it has an unknown format version",
-            advice: "Nothing was deleted.", remedy: .rebuild)
+        throw StoreError(.damaged, Reason("header-damaged", with: path), remedy: .rebuild)
     }
 }
 

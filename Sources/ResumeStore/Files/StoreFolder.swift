@@ -1,4 +1,5 @@
 package import ResumeFiles
+import ResumeHTTP
 
 /// The folder of a store and its contents.
 ///
@@ -81,9 +82,7 @@ package struct StoreFolder: Sendable {
             case ENOENT where !creating:
                 throw Self.noStore(at: path, cause: error)
             case ENOTDIR, ELOOP:
-                throw StoreError(
-                    .notAStore, "\(path) or its blobs folder is a link or a file, not a folder",
-                    advice: "Choose a separate folder for the store.", cause: error)
+                throw StoreError(.notAStore, Reason("other-folder", with: path), cause: error)
             default:
                 throw StoreError(wrapping: error)
             }
@@ -99,10 +98,7 @@ package struct StoreFolder: Sendable {
 
     private static func requireLocalDisk(_ folder: Folder?, of path: String) throws(StoreError) {
         guard let kind = folder?.networkFileSystem else { return }
-        throw StoreError(
-            .unsupportedFileSystem,
-            "\(path) is on a network file system (\(kind)), where SQLite's write-ahead log does not work",
-            remedy: .localDisk)
+        throw StoreError(.unsupportedFileSystem, Reason("not-local", with: path, kind), remedy: .localDisk)
     }
 
     static func noStore(at path: String, cause: (any Error)? = nil) -> StoreError {
@@ -112,9 +108,7 @@ package struct StoreFolder: Sendable {
     /// Checks that SQLite, which opens files by path, uses the same folder.
     func requireSamePlace() throws {
         guard try Folder(pathWithoutLinks).file.status().identity == root.file.status().identity else {
-            throw StoreError(
-                .notAStore, "\(path) was replaced by another folder while it was opened",
-                advice: "Find out which program replaces it, and try again.")
+            throw StoreError(.notAStore, Reason("folder-replaced", with: path))
         }
     }
 
@@ -128,15 +122,11 @@ package struct StoreFolder: Sendable {
     /// - Returns: Whether it was created.
     func prepareDatabaseFile(creating: Bool) throws -> Bool {
         guard try !isBeingRebuilt() else {
-            throw StoreError(
-                .damaged, "a rebuild of the store at \(path) was interrupted",
-                advice: "Nothing was deleted.", remedy: .rebuildAgain)
+            throw StoreError(.damaged, Reason("unfinished", with: path), remedy: .rebuildAgain)
         }
         guard try root.status(of: Self.databaseName) == nil else { return false }
         guard try !hasBlobs() else {
-            throw StoreError(
-                .damaged, "the database at \(path) is missing although there are data files",
-                advice: "Nothing was deleted.", remedy: .rebuild)
+            throw StoreError(.damaged, Reason("database-missing", with: path), remedy: .rebuild)
         }
         guard creating else { throw Self.noStore(at: path) }
         do {

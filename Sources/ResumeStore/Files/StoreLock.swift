@@ -1,4 +1,5 @@
 package import ResumeFiles
+import ResumeHTTP
 
 /// A shared or exclusive lock of a whole store, released when its process ends.
 ///
@@ -60,9 +61,7 @@ package struct StoreLock: Sendable {
         return result
     }
 
-    private static let busy = StoreError(
-        .busy, "another process has held the store's lock for more than \(patience)",
-        advice: "Look for a stopped process, and try again.")
+    private static let busy = StoreError(.busy, Reason("lock-held", with: patience))
 
     /// Acquires the lock by polling every millisecond, since a blocking `flock` has no timeout.
     private func lock(_ kind: Int32, patience: Duration) throws(SystemError) -> Bool {

@@ -1,4 +1,5 @@
 package import ResumeFiles
+import ResumeHTTP
 
 /// The way to the folder of a store: the folders and symbolic links through which the system finds it.
 ///
@@ -115,12 +116,9 @@ package struct StorePlace {
             guard unsafe faccessat(AT_FDCWD, file, R_OK | W_OK, AT_EACCESS) != 0,
                 errno == EACCES
             else { continue }
-            let owners = "user \(status.owner) and group \(status.group)"
-            let word = ShellWord.quoted(store)
-            throw StoreError(
-                .notAStore,
-                "user \(geteuid()) may not use \(store)\(name); the store belongs to \(owners)",
-                advice: "Let its owner add this user to the group, and run 'chmod -R g+rwX \(word)'.")
+            let (owner, group, word) = (status.owner, status.group, ShellWord.quoted(store))
+            let reason = Reason("no-member", with: geteuid(), store, name, owner, group, word)
+            throw StoreError(.notAStore, reason)
         }
     }
 }
@@ -155,16 +153,16 @@ extension StorePlace {
     private static func problem(_ status: FileStatus) -> String? {
         let isTrusted = [geteuid(), 0].contains(status.owner)
         if !isTrusted, status.owner != unknownUser || seesAllUsers {
-            return "belongs to another user (number \(status.owner)), who could replace the store"
+            return Reason("replaceable-owner", with: status.owner).text
         }
         // The permissions of links do not count; in a folder with a sticky bit, names belong to their owners.
         let writers = status.permissions & 0o1022
         guard status.kind == .folder, writers & 0o1000 == 0 else { return nil }
         if writers & 0o002 != 0 {
-            return "lets all users replace the store: they may write to it, and it has no sticky bit"
+            return Reason("replaceable-all").text
         }
         guard writers != 0, !LocalGroup(number: status.group).isPrivate else { return nil }
-        return "lets the group \(status.group) replace the store: it may write to it, and it has no sticky bit"
+        return Reason("replaceable-group", with: status.group).text
     }
 
     /// The owner that the kernel reports for users that have no ID in this user namespace.

@@ -35,8 +35,7 @@ extension Transfer {
     ) throws -> Verdict {
         try requireOpen()
         guard main.course(\.isAtBorder) != true else {
-            throw StoreError(
-                .misuse, "the previous response body was not ended", advice: "Call endBody(_:) after each body.")
+            throw StoreError(.misuse, Reason("open-body"))
         }
         main.endBody()
         var context = context

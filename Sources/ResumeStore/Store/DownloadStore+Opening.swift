@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 import ResumeSQLite
 
 extension DownloadStore {
@@ -21,9 +22,7 @@ extension DownloadStore {
         ForkedChild.watch()
         try StoreError.refuseForkedChild()
         guard SQLiteLibrary.versionNumber >= SQLiteLibrary.oldestSupported else {
-            throw StoreError(
-                .unsupportedSQLite, "SQLite \(SQLiteLibrary.version) is too old",
-                advice: "Version 3.37 or later is required.")
+            throw StoreError(.unsupportedSQLite, Reason("sqlite-old", with: SQLiteLibrary.version))
         }
         let database = Database(label: "resume-store.database")
         do {
@@ -97,9 +96,8 @@ extension Database {
             case .ioError, .full, .cannotOpen: break
             case .error, .schema:
                 // The statements never change, so it is the file that SQLite cannot interpret.
-                throw StoreError(
-                    .damaged, "the database at \(folder.path) is damaged: \(error.message)",
-                    advice: "Nothing was deleted.", remedy: .rebuild, cause: error)
+                let reason = Reason("database-damaged", with: folder.path, error.message)
+                throw StoreError(.damaged, reason, remedy: .rebuild, cause: error)
             default: throw error
             }
             guard try folder.root.file.space() < StoreFolder.reserveSize else { throw error }
@@ -107,9 +105,7 @@ extension Database {
             do {
                 try open(make)
             } catch is SQLiteError {
-                throw StoreError(
-                    .noSpace, "the file system of \(folder.path) is full: SQLite cannot create its write-ahead log",
-                    advice: "Free some space; the partial data is kept.", cause: error)
+                throw StoreError(.noSpace, Reason("log-space", with: folder.path), cause: error)
             }
         }
     }

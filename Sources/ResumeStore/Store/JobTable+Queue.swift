@@ -93,9 +93,7 @@ extension DownloadStore {
         let id = if let known { known } else { try await write { try $0.queue(named: name) } }
         let queues = try lockFile(.queues)
         guard try StoreError.wrapping({ try queues.tryLock(id, exclusively: !isShared) }) else {
-            throw StoreError(
-                .inUse, "the queue \(Printable.escaped(name)) is already open in this or another process",
-                advice: "Use that queue, or choose another name or another store.")
+            throw StoreError(.inUse, Reason("queue-open", with: Printable.escaped(name)))
         }
         return JobTable(store: self, queue: id, after: last ?? 0, queues: queues, jobs: try lockFile(.jobs))
     }

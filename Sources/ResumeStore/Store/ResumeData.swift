@@ -141,11 +141,10 @@ extension ResumeData: CustomStringConvertible {
 
 extension InvalidInput {
     /// Bytes that were not created by this library, or are incomplete.
-    static let notResumeData = InvalidInput(
-        "not resume data, or damaged; start the download again from its URL")
+    static let notResumeData = InvalidInput(Reason("bad-data").text)
 
     /// Bytes that were created by a newer release.
     static func newerResumeData(_ version: Int) -> InvalidInput {
-        InvalidInput("resume data of the newer version \(version); start the download again from its URL")
+        InvalidInput(Reason("newer-data", with: version).text)
     }
 }

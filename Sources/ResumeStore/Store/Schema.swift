@@ -1,3 +1,4 @@
+import ResumeHTTP
 import ResumeMigrations
 package import ResumeSQLite
 
@@ -72,16 +73,12 @@ package enum Schema {
     }
 
     private static func emptied(_ path: String) -> StoreError {
-        StoreError(
-            .damaged, "the database at \(path) is empty although there are data files",
-            advice: "Another program emptied it; nothing was deleted.", remedy: .rebuild)
+        StoreError(.damaged, Reason("emptied", with: path), remedy: .rebuild)
     }
 
     private static func useLog(_ connection: borrowing Connection, at path: String) throws {
         guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
-            throw StoreError(
-                .unsupportedFileSystem, "SQLite cannot use its write-ahead log at \(path)",
-                advice: "Choose a folder on a local disk.")
+            throw StoreError(.unsupportedFileSystem, Reason("log-unusable", with: path))
         }
     }
 
@@ -111,22 +108,16 @@ package enum Schema {
         }
         if texts.isEmpty && version == 0 { return 0 }
         guard application == DownloadStore.applicationID else {
-            throw StoreError(
-                .notAStore, "\(path)/\(StoreFolder.databaseName) is the database of another program",
-                advice: "Choose another folder for the store.")
+            throw StoreError(.notAStore, Reason("foreign", with: path, StoreFolder.databaseName))
         }
         guard version <= Self.version else {
-            throw StoreError(
-                .newerStore, "the store at \(path) was created by a newer version of this program (schema \(version))",
-                advice: "Use that version, or choose another folder for the store. Nothing was changed.")
+            throw StoreError(.newerStore, Reason("store-newer", with: path, version))
         }
         // To create the schema of each version takes longer than all else that opens a store.
         let isCurrent = version == Self.version && texts.digest == Migration.digest
         if !isCurrent, let difference = texts.difference(from: try .expected(at: version)) {
-            throw StoreError(
-                difference.isAddition ? .notAStore : .damaged,
-                "the database at \(path) \(difference.text) (schema \(version))",
-                advice: "Another program changed it; nothing was deleted.", remedy: .rebuild)
+            let reason = Reason("changed", with: path, difference.text, version)
+            throw StoreError(difference.isAddition ? .notAStore : .damaged, reason, remedy: .rebuild)
         }
         return version
     }

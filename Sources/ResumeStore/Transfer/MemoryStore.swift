@@ -157,9 +157,7 @@ extension MemoryStore {
     /// - Throws: ``StoreError`` with `noSpace` if all other entries are in use as well.
     private func reserve(_ range: ClosedRange<Int>, for key: String) throws -> Int {
         if let granted = state.withLock({ $0.shelf.reserve(key, range) }) { return granted }
-        throw StoreError(
-            .noSpace, "all \(maximumSize) bytes of the memory store are in use",
-            advice: "Try again when other downloads have finished, or use a store on disk.")
+        throw StoreError(.noSpace, Reason("full", with: maximumSize))
     }
 
     /// Throws if an entry may not have that many bytes.

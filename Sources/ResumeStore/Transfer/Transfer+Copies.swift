@@ -20,9 +20,7 @@ extension Transfer {
         try requireOpen()
         guard memory != nil else { throw StoreError(.misuse, "the download is on disk already") }
         guard access != .foreign else {
-            throw StoreError(
-                .misuse, "the stored bytes were downloaded with a different request",
-                advice: "Let the server confirm them first: plan, send, receive, endBody.")
+            throw StoreError(.misuse, Reason("not-confirmed"))
         }
         guard let representation = entry.representation, let blob, held > 0 || hasAllBytes else {
             throw StoreError.nothingHeld(key)
@@ -103,12 +101,11 @@ extension Transfer {
     package func adopt(_ foreign: ForeignPartial, digest: HTTPDigest? = nil) async throws -> Bool {
         try requireOpen()
         guard entry.selection == nil else {
-            throw StoreError(.misuse, "a download of ranges cannot begin with the file of another program")
+            throw StoreError(.misuse, Reason("foreign-ranges"))
         }
         guard receivedBytes == 0, !hasAllBytes else {
-            throw StoreError(
-                .holdsMore, "the store already has \(receivedBytes) bytes of \(StoreError.shown(key))",
-                remedy: .continueOrRemove)
+            let reason = Reason("holds", with: receivedBytes, StoreError.shown(key))
+            throw StoreError(.holdsMore, reason, remedy: .continueOrRemove)
         }
         let source = try await Blocking.run { try StoreError.wrapping { try foreign.source(expecting: digest) } }
         try claim()

@@ -24,8 +24,7 @@ extension Transfer {
     nonisolated var store: DownloadStore {
         get throws(StoreError) {
             if let disk { return disk }
-            throw StoreError(
-                .misuse, "the download is in memory", advice: "Move it to a store on disk with promote(to:).")
+            throw StoreError(.misuse, Reason("in-memory"))
         }
     }
 

@@ -7,9 +7,7 @@ extension Transfer {
     /// not have the digest that the caller names.
     func requireVerified() async throws {
         guard let damage = try await damageOfHeld() else { return try await requireDigest() }
-        throw StoreError(
-            .heldBytesDiffer, damage.text,
-            advice: "The damaged bytes were removed. Run the download again to fetch them.")
+        throw StoreError(.heldBytesDiffer, Reason("damage-removed", with: damage.text))
     }
 
     /// Verifies the checksums of all bytes that were stored before this transfer began.

@@ -178,7 +178,7 @@ public actor Transfer {
             // Other calls may have come in between.
             try requireOpen()
             guard body == exchange.bodies.begun else {
-                throw StoreError(.misuse, "another response was received before all bytes of this one were written")
+                throw StoreError(.misuse, Reason("response-early"))
             }
             let piece = unsafe bytes.span.bytes.extracting(start..<min(start + PartStream.pieceSize, bytes.count))
             if try !main.append(piece) { try await main.catchUp() }

@@ -62,9 +62,7 @@ package struct TransferOpener: Sendable {
             try await transfer.leaveUnwantedCoding()
             return transfer
         }
-        throw StoreError(
-            .damaged, "the entry \(StoreError.shown(name)) disappears each time it is opened",
-            remedy: .verify)
+        throw StoreError(.damaged, Reason("vanishing", with: StoreError.shown(name)), remedy: .verify)
     }
 
     /// How often an entry may have disappeared when its lease is taken: more often than others can deliver or remove
