@@ -77,15 +77,26 @@ package struct StorePlace {
         names.map { "/\($0)" }.joined()
     }
 
-    /// Creates the missing folders.
+    /// Creates the missing folders, of which only the last one may be shared.
     ///
     /// - Throws: ``SystemError``
     func create() throws(SystemError) {
-        var path = path
-        for name in missing {
+        var (path, rest) = (path, missing)
+        while let name = rest.popFirst() {
             path += "/\(name)"
-            try Folder.create(path, isShared: isShared)
+            try Folder.create(path, isShared: isShared && rest.isEmpty)
         }
+    }
+
+    /// Opens the folder of the store.
+    ///
+    /// One that only this user may write to is private whatever the user allows, so that its files do not change.
+    ///
+    /// - Throws: ``SystemError``
+    package func open() throws(SystemError) -> Folder {
+        let status = try Folder.status(at: folder)
+        let isPrivate = status?.owner == geteuid() && (status?.permissions ?? 0) & 0o022 == 0
+        return try Folder(folder, as: store, isShared: isShared && !isPrivate)
     }
 
     /// The path of the deepest folder that exists.
@@ -119,7 +130,8 @@ package struct StorePlace {
             throw StoreError(
                 .notAStore,
                 "user \(geteuid()) may not use \(store)\(name); the store belongs to \(owners)",
-                advice: "Let its owner add this user to the group, and run 'chmod -R g+rwX \(word)'.")
+                advice: "Let its owner add this user to the group, and run 'chgrp -R \(status.group) \(word) && "
+                    + "chmod -R g+rwX \(word) && find \(word) -type d -exec chmod g+s {} +'.")
         }
     }
 }
@@ -139,7 +151,7 @@ extension StorePlace {
             guard isLink else { return status.kind }
             let target = try Folder.target(ofLink: path)
             object("\(store) is a symbolic link to \(target), not a folder")
-        } else if let problem = Self.problem(status) {
+        } else if let problem = Self.problem(status, at: path) {
             let kind = isLink ? "symbolic link" : "folder"
             object("a \(kind) above \(store), \(path), \(problem)")
         }
@@ -151,7 +163,7 @@ extension StorePlace {
     }
 
     /// Returns how others could replace what is in a folder, or a link.
-    private static func problem(_ status: FileStatus) -> String? {
+    private static func problem(_ status: FileStatus, at path: String) -> String? {
         let isTrusted = [geteuid(), 0].contains(status.owner)
         if !isTrusted, status.owner != unknownUser || seesAllUsers {
             return "belongs to another user (number \(status.owner)), who could replace the store"
@@ -162,8 +174,13 @@ extension StorePlace {
         if writers & 0o002 != 0 {
             return "lets all users replace the store: they may write to it, and it has no sticky bit"
         }
-        guard writers != 0, !LocalGroup(number: status.group).isPrivate else { return nil }
-        return "lets the group \(status.group) replace the store: it may write to it, and it has no sticky bit"
+        guard writers != 0 else { return nil }
+        guard LocalGroup(number: status.group).isPrivate else {
+            return "lets the group \(status.group) replace the store: it may write to it, and it has no sticky bit"
+        }
+        // Then the permissions of the group are the most that anyone in the list may do.
+        guard (try? Folder(path))?.hasList("access") != false else { return nil }
+        return "has an access control list, which may let others replace the store"
     }
 
     /// The owner that the kernel reports for users that have no ID in this user namespace.
@@ -187,7 +204,7 @@ private struct LocalGroup {
     var isPrivate: Bool {
         let user = geteuid()
         var (isKnown, names) = (number == 0, Set<Substring>())
-        for fields in Self.lines("/etc/passwd") where fields.count > 3 {
+        for fields in Self.lines("/etc/passwd") {
             switch uid_t(fields[2]) {
             case user:
                 isKnown = true
@@ -199,11 +216,10 @@ private struct LocalGroup {
                 if gid_t(fields[3]) == number { return false }
             }
         }
-        let entry = Self.lines("/etc/group").first { fields in
-            fields.count > 3 && gid_t(fields[2]) == number
-        }
-        guard isKnown, let entry else { return number == user }
-        return names.isSuperset(of: entry[3].split(separator: ","))
+        // A number may have several names.
+        let entries = Self.lines("/etc/group").filter { gid_t($0[2]) == number }
+        guard isKnown, !entries.isEmpty else { return number == user }
+        return names.isSuperset(of: entries.flatMap { $0[3].split(separator: ",") })
     }
 
     /// Returns the fields of each line of a file; none if it is too long.
@@ -212,8 +228,6 @@ private struct LocalGroup {
         let file = try? OpenFile(path, flags: O_RDONLY)
         guard let bytes = try? file?.bytes(most), bytes.count < most else { return [] }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-        return lines.map { line in
-            line.split(separator: ":", omittingEmptySubsequences: false)
-        }
+        return lines.map { $0.split(separator: ":", omittingEmptySubsequences: false) }.filter { $0.count > 3 }
     }
 }
