@@ -164,11 +164,12 @@ int resume_files_is_mount(int folder, const char *name) {
 #endif
 }
 
-int resume_files_has_default_list(int folder) {
+int resume_files_has_list(int folder, const char *name) {
 #if defined(__linux__)
-    return fgetxattr(folder, "system.posix_acl_default", NULL, 0) > 0;
+    return fgetxattr(folder, name, NULL, 0) > 0;
 #else
     (void)folder;
+    (void)name;
     return 0;
 #endif
 }

@@ -43,8 +43,13 @@ package struct Folder: Sendable {
     /// Whether files that are created in it get a group, or an access control list, from it.
     package var givesAccess: Bool {
         get throws(SystemError) {
-            try file.status().permissions & 0o2000 != 0 || resume_files_has_default_list(file.descriptor) != 0
+            try file.status().permissions & 0o2000 != 0 || hasList("default")
         }
+    }
+
+    /// Whether it has an access control list: that of "access" to it, or the "default" for what is created in it.
+    package func hasList(_ kind: String) -> Bool {
+        unsafe resume_files_has_list(file.descriptor, "system.posix_acl_\(kind)") != 0
     }
 
     /// Whether something is mounted on a name, which can then not be given to another file.
@@ -73,22 +78,22 @@ package struct Folder: Sendable {
             try SystemError.check("mkdir", shown) {
                 unsafe mkdirat(base, path.systemPath, mode & 0o770)
             }
+            // By descriptor, since others may put something else in its place. With some umasks it cannot be opened.
+            let made = try? Folder(path, in: parent)
+            guard try made?.file.status().owner ?? geteuid() == geteuid() else { return true }
+            // Who may write to the folder above may use a shared one.
+            if isShared, let made, let above = try made.status(of: ".."), above.permissions & 0o020 != 0 {
+                fchown(made.file.descriptor, .max, above.group)
+            }
             // The user's umask may have removed permissions.
             try SystemError.check("chmod", shown) {
-                unsafe fchmodat(base, path.systemPath, mode, 0)
+                if let made { return fchmod(made.file.descriptor, mode) }
+                return unsafe fchmodat(base, path.systemPath, mode, AT_SYMLINK_NOFOLLOW)
             }
             return true
         } catch let error where error.number == EEXIST {
             return false
         }
-    }
-
-    /// Lets what is created in a shared folder belong to its group; another user's folder stays as it is.
-    package func inheritGroup() {
-        guard file.isShared, let status = try? file.status(),
-            status.permissions & 0o2020 == 0o020
-        else { return }
-        fchmod(file.descriptor, status.permissions | 0o2000)
     }
 
     /// Returns the kind and size of a file without following symbolic links; nil if it does not exist.

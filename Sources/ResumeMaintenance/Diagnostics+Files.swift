@@ -20,7 +20,7 @@ extension Diagnostics {
                 try place.requireCreatable()
                 return [Check(name: "folder", value: "can be created")]
             }
-            root = try Folder(place.path, as: path, isShared: isShared)
+            root = try place.open()
         } catch let error where error.isRefused {
             return [refusal(error.description, .writableStore)]
         } catch {
@@ -47,7 +47,7 @@ extension Diagnostics {
             } catch {
                 return "\(file) cannot be checked: \(error)."
             }
-            guard !isShared, status.permissions & 0o077 != 0 else { return nil }
+            guard !root.file.isShared, status.permissions & 0o077 != 0 else { return nil }
             return Reason("accessible", with: file, ShellWord.quoted(file)).text
         }
         let text = problems.isEmpty ? nil : problems.joined(separator: " ")

@@ -17,11 +17,11 @@ package struct Connection: ~Copyable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - busyTimeout: How long SQLite waits for locks of other processes, in milliseconds.
-    ///   - vfs: The name of a virtual file system, for tests; nil for SQLite's default.
+    ///   - vfs: The name of another virtual file system, for tests.
     /// - Returns: The connection.
     /// - Throws: ``SQLiteError`` if the file cannot be opened or is not a database.
     package static func open(
-        path: String, busyTimeout: Int32 = 30_000, vfs: String? = nil
+        path: String, busyTimeout: Int32 = 30_000, vfs: String = SQLiteLibrary.fileSystem
     ) throws(SQLiteError) -> Connection {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         var opened: OpaquePointer?

@@ -17,6 +17,9 @@ package enum SQLiteLibrary {
     /// It concerns the whole process, so only a program may call it, and before it opens a connection.
     package static func countNoMemory() { _ = resume_sqlite3_config_memory_statistics(0) }
 
+    /// The name of the file system through which databases are opened, which removes no super-journals.
+    package static let fileSystem = unsafe String(cString: resume_sqlite3_file_system())
+
     /// The oldest version that has all features used here (`STRICT` tables).
     package static let oldestSupported = 3_037_000
 

@@ -101,7 +101,9 @@ struct StoreFaultTests {
         Fault(command: ["doctor"], held: 100, rules: "ofdlock@/leases:succeed", status: 65, says: "do not work"),
         Fault(command: ["doctor"], held: 100, rules: "ofdlock@/leases:error=ENOLCK", status: 65, says: "lock failed"),
         Fault(command: ["doctor"], held: 100, rules: "fstatvfs@/blobs:full", status: 65, says: "almost full"),
-        Fault(command: ["doctor"], held: 100, rules: "stat@/store:error=EIO", status: 65, says: "/store: Input/output error\n"),
+        Fault(
+            command: ["doctor"], held: 100, rules: "stat@/store:error=EIO", status: 65,
+            says: "/store: Input/output error\n"),
         Fault(
             command: ["doctor", "--rebuild"], held: 1_000_000, isDamaged: true, rules: "fstatvfs@/store:full",
             status: 74, says: "not enough space"),

@@ -55,6 +55,8 @@ struct ForeignStoreTests {
         arguments: ["", "/blobs", "/store.sqlite", "/lock"], ["g+w", "o+w"])
     func writable(name: String, mode: String) async throws {
         try await Victim.with { victim in
+            // What is in a folder that only its owner can enter is nobody else's.
+            if name.contains(".") || name == "/lock" { try await Shell.run("chmod", "755", victim.store) }
             try await Shell.run("chmod", mode, victim.store + name)
             try await Self.check(victim, says: "other users may write to \(victim.store)\(name). Run 'chmod -R go-w ")
             try await Shell.run("chmod", "-R", "go-w", victim.store)
@@ -119,6 +121,29 @@ struct ForeignStoreTests {
                 #expect(outcome.status == status, "\(group) \(mode): \(outcome.errors)")
                 #expect(outcome.errors.contains("lets the group") == (status == 65))
             }
+        }
+    }
+
+    @Test(
+        "A group counts as private only without an access control list, and if none of its names has other members",
+        .enabled(if: Shell.isRoot && Shell.has("setfacl") && Shell.has("unshare"), "needs root, setfacl and unshare"))
+    func members() async throws {
+        try await TemporaryFolder.with { folder in
+            let get = [Resumectl.path, "get", "http://127.0.0.1:9/a", "-o", folder["out"], "--retries", "0"]
+            let environment = ["RESUMECTL_STORE": folder["a/store"]]
+            try await Shell.run("install", "-d", "-m", "775", folder["a"])
+            let text = String(decoding: try Files.bytes("/etc/group"), as: UTF8.self)
+            for (members, status) in [("", 75), ("root", 75), ("nobody", 65)] as [(String, Int32)] {
+                try Files.write(Array((text + "second:x:0:\(members)\n").utf8), to: folder["group"])
+                let script = "mount --bind '\(folder["group"])' /etc/group && exec \"$@\""
+                let outcome = try await Shell.outcome(
+                    "unshare", ["-m", "sh", "-c", script, "sh"] + get, environment: environment)
+                #expect(outcome.status == status, "\(members): \(outcome.errors)")
+                #expect(outcome.errors.contains("lets the group 0") == (status == 65))
+            }
+            try await Shell.run("setfacl", "-m", "u:65533:rwx", folder["a"])
+            let listed = try await Shell.outcome(get[0], Array(get.dropFirst()), environment: environment)
+            #expect(listed.status == 65 && listed.errors.contains("has an access control list"), "\(listed.errors)")
         }
     }
 

@@ -1,5 +1,7 @@
 import Foundation
 import OriginServer
+import ResumeHTTP
+import ResumeStore
 import TestSupport
 import Testing
 
@@ -94,6 +96,100 @@ struct SharedStoreTests {
                 #expect(again.status == 0, "\(name): \(again.errors)")
             }
             #expect(try Files.names(in: folder["home/.cache"]) == ["store"])
+        }
+    }
+
+    @Test("Of the folders that are created, only the store's own is shared")
+    func parents() async throws {
+        try await Self.withServer { server, folder in
+            try await Shell.run("install", "-d", "-o", "65531", folder["home"])
+            let environment = ["HOME": folder["home"], "XDG_CACHE_HOME": "", "RESUMECTL_STORE_SHARED": "1"]
+            let get = ["get", "\(server.baseURL)/a", "--retries", "0", "-o", folder["out"]]
+            let cut = try await Self.run("65531", get, environment: environment)
+            #expect(cut.status == 75, "\(cut.errors)")
+            #expect(try Files.mode(folder["home/.cache"]) == 0o700)
+            let shared = try await Shell.run("find", folder["home"], "-perm", "2770", "-name", "resumectl")
+            #expect(shared == folder["home/.cache/resumectl"] + "\n")
+        }
+    }
+
+    @Test("A private store stays private with --store-shared, and the modes of its files never count")
+    func privateStore() async throws {
+        try await Self.withServer { server, folder in
+            let environment = ["RESUMECTL_STORE": folder["store"]]
+            let get = ["get", "\(server.baseURL)/a", "--retries", "0", "-o", folder["out"]]
+            #expect(try await Self.run("65531", get, environment: environment).status == 75)
+            for shared in [["list"], ["gc"], get] {
+                let outcome = try await Self.run("65531", shared + ["--store-shared"], environment: environment)
+                #expect(outcome.status == 0, "\(shared): \(outcome.errors)")
+                let others = try await Shell.run("find", folder["store"], "-perm", "/077")
+                #expect(others.isEmpty, "\(shared): \(others)")
+            }
+            // As an earlier release left them.
+            try await Shell.run("sh", "-c", "chmod 660 '\(folder["store"])'/store.sqlite* '\(folder["store"])/waiters'")
+            let list = try await Self.run("65531", ["list"], environment: environment)
+            #expect(list.status == 0, "\(list.errors)")
+        }
+    }
+
+    @Test("A store in a folder of the group belongs to the group, and the advice for one that does not is right")
+    func groupOfParent() async throws {
+        try await Self.withServer { server, folder in
+            try await Shell.run("install", "-d", "-g", Self.group, "-m", "770", folder["team"])
+            let store = folder["team/store"]
+            let environment = ["RESUMECTL_STORE": store, "RESUMECTL_STORE_SHARED": "1"]
+            let get = ["get", "\(server.baseURL)/a", "--retries", "0", "-o"]
+            let first = try await Self.run("65531", get + [folder["1"]], environment: environment)
+            #expect(first.status == 75, "\(first.errors)")
+            let list = try await Self.run("65532", ["list"], environment: environment)
+            #expect(list.status == 0, "\(list.errors)")
+            try await Shell.run("sh", "-c", "cd '\(store)' && chgrp -R 65531 * && chmod -R g-s .")
+            let refused = try await Self.run("65532", ["list"], environment: environment)
+            #expect(refused.status == 65, "\(refused.errors)")
+            let parts = refused.errors.components(separatedBy: "run '")
+            let command = try #require(parts.last?.components(separatedBy: "'.").first)
+            let owner = ["--reuid=65531", "--regid=65531", "--groups=\(Self.group)", "sh", "-c", command]
+            let advised = try await Shell.outcome("setpriv", owner)
+            #expect(advised.status == 0, "\(command): \(advised.errors)")
+            let second = try await Self.run("65532", get + [folder["2"]], environment: environment)
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(try Files.bytes(folder["2"]) == Victim.bytes)
+        }
+    }
+
+    @Test("Bytes that a member changes after they were verified are not delivered", arguments: [false, true])
+    func changedAfterwards(inPlace: Bool) async throws {
+        try await TemporaryFolder.with { folder in
+            try await Shell.run("mkdir", "-m", "770", folder["store"])
+            var configuration = DownloadStore.Configuration()
+            configuration.isShared = true
+            let store = try await DownloadStore.open(at: folder["store"], configuration: configuration)
+            var hash = RunningHash(.sha256)
+            hash.update(Victim.bytes)
+            let digest = try #require(hash.digest)
+            let transfer = try await store.open(
+                try DownloadURL("http://127.0.0.1:9/a"), headerFields: [:], policy: ResumePolicy(digest: digest))
+            try await HonestServer(Victim.bytes).fill(transfer)
+            // As the engine does after it has hashed the bytes.
+            await transfer.prove(by: digest)
+            // Nor is a name of the blob taken for the file.
+            try await Shell.run("ln", folder.blob(), folder["linked"])
+            await #expect(throws: StoreError(.destinationExists, "")) {
+                try await transfer.deliver(to: folder["linked"], replaces: false)
+            }
+            try await Shell.run("sh", "-c", "printf EVIL | dd of='\(folder.blob())' bs=1 seek=1000 conv=notrunc")
+            if inPlace {
+                try Files.write([], to: folder["file"])
+                try Files.write([], to: folder["out"])
+                try await Shell.run("mount", "--bind", folder["file"], folder["out"])
+            }
+            let error = await #expect(throws: DownloadError.self) { try await transfer.deliver(to: folder["out"]) }
+            #expect(error?.code == .digestMismatch)
+            if inPlace { try await Shell.run("umount", folder["out"]) }
+            let names = inPlace ? ["file", "linked", "out", "store"] : ["linked", "store"]
+            #expect(try Files.names(in: folder.path) == names)
+            try await transfer.close()
+            await store.close()
         }
     }
 }

@@ -43,7 +43,8 @@ struct PlaceTests {
         let folder = await home.run("get", server.url("/out.bin"), "-P", "\(home.path)/.//in/", "--skip-existing")
         #expect(folder.status == .success && folder.lines == [home["in/out.bin"]], "\(folder.errors)")
         let two = await home.run("get", server.url("/a/x.bin"), server.url("/b//x.bin"), "-P", home["in/./"])
-        #expect(two.status == .cannotCreate && two.errors.contains("as would \(server.url("/a/x.bin"))"), "\(two.errors)")
+        #expect(
+            two.status == .cannotCreate && two.errors.contains("as would \(server.url("/a/x.bin"))"), "\(two.errors)")
     }
 
     private static let reading = [

@@ -193,7 +193,7 @@ struct DeliveryPlaceTests {
                 let real = place.folder["real/f"]
                 let old = [UInt8](repeating: 7, count: 9000)
                 try Files.write(old, to: real)
-                try Files.write([UInt8](repeating: 1, count: 48 << 10), to: place.folder["real/rest"])
+                try Files.write([UInt8](repeating: 1, count: 52 << 10), to: place.folder["real/rest"])
                 try Files.write([], to: "\(place.out)/a.bin")
                 try await place.mounted("mount", "--bind", real, "\(place.out)/a.bin") { () async throws in
                     let full = try await place.get("a.bin")

@@ -48,8 +48,9 @@ int resume_files_rename_new(int folder, const char *old_name, const char *new_na
 /// Whether something is mounted on a name, which can then not be given to another file.
 int resume_files_is_mount(int folder, const char *name);
 
-/// Whether files that are created in a folder get an access control list from it.
-int resume_files_has_default_list(int folder);
+/// Whether a folder has an access control list: "system.posix_acl_access" for the folder, "system.posix_acl_default" for
+/// files that are created in it.
+int resume_files_has_list(int folder, const char *name);
 
 /// Gives a file the access control list of another one, or none if that has none; returns -1 if that fails.
 int resume_files_copy_list(int folder, const char *name, int target);

@@ -13,8 +13,7 @@ struct Netrc {
 
     private var entries: [Entry] = []
 
-    /// Reads a file once; a regular one of this user may be readable only for him. Those of root are secrets that were
-    /// mounted.
+    /// Reads a file once; a regular one may be readable only for its owner, unless it is a secret that root has mounted.
     ///
     /// - Throws: ``CommandFailure`` if it cannot be read, if others may read it, or if it is malformed.
     init(path: String) throws {

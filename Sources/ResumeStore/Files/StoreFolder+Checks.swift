@@ -15,13 +15,12 @@ extension StoreFolder {
         if let objection = objection(to: try folder.file.status(), in: folder, at: path, of: store) { throw objection }
     }
 
-    /// Refuses files that other users can access, and a journal that would make SQLite remove another file.
+    /// Refuses files that other users can access.
     ///
     /// Call it with ``Presence``, so that no rebuild replaces the files, and before any of them is opened.
     package func requireOwnFiles() throws {
         // The reserve is needed only if the disk is full, so an unsuitable one is ignored.
         for name in Self.fileNames where name != Self.reserveName { try requireOwn(name) }
-        try refuseSuperJournal()
     }
 
     /// Refuses a file if it is not a regular file that only this user may write to.
@@ -72,27 +71,15 @@ extension StoreFolder {
             let reason = Reason("other-owner", with: path, status.owner, geteuid())
             return StoreError(.notAStore, reason, remedy: .shareStore)
         }
-        guard status.permissions & 0o022 == 0 else {
+        // In a folder that only its owner can enter, the permissions of files do not count.
+        let isClosed = (try? folder.file.status().permissions & 0o077) == 0
+        guard status.permissions & 0o022 == 0 || isClosed else {
             let mode = String(status.permissions, radix: 8)
             let cause = status.permissions & 0o002 == 0 ? ", as a umask of 002 makes them" : ""
             let reason = Reason("other-writers", with: path, ShellWord.quoted(store), mode, cause)
             return StoreError(.notAStore, reason, remedy: .shareStore)
         }
         return nil
-    }
-
-    /// Refuses a rollback journal with the name of a super-journal.
-    ///
-    /// When SQLite plays it back, it removes the file with that name, wherever it is. Stores never have one, since each
-    /// transaction uses one database only. A journal with a super-journal ends with the name, its length, a checksum
-    /// and eight fixed bytes (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>).
-    private func refuseSuperJournal() throws {
-        let name = "\(Self.databaseName)-journal"
-        let ending: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-        guard let size = try root.status(of: name)?.size, size >= ending.count else { return }
-        let journal = try OpenFile(name, in: root.file, flags: O_RDONLY)
-        guard try journal.bytes(ending.count, at: size - Int64(ending.count)) == ending else { return }
-        throw StoreError(.notAStore, Reason("journal-foreign", with: path, name))
     }
 
     /// Refuses a database that SQLite opens as read-only because of the format version in its header, although this

@@ -67,13 +67,12 @@ package struct StoreFolder: Sendable {
             guard place.isThere else { throw SystemError(number: ENOENT, call: "open", path: path) }
             try place.requireMember()
             pathWithoutLinks = place.path
-            root = try Folder(place.folder, as: path, isShared: isShared)
+            root = try place.open()
             // A store without its blobs can still be read; each entry is then downloaded again.
             let isThere = try root.status(of: Self.databaseName) != nil
             if creating || isThere {
                 try Self.requirePrivate(root, at: path, of: path)
                 try Self.requireLocalDisk(root, of: path)
-                if creating { root.inheritGroup() }
                 try Folder.create("blobs", in: root)
             }
             blobs = try Folder("blobs", in: root)

@@ -79,15 +79,26 @@ package struct StorePlace {
         names.map { "/\($0)" }.joined()
     }
 
-    /// Creates the missing folders.
+    /// Creates the missing folders, of which only the last one may be shared.
     ///
     /// - Throws: ``SystemError``
     func create() throws(SystemError) {
-        var path = path
-        for name in missing {
+        var (path, rest) = (path, missing)
+        while let name = rest.popFirst() {
             path += "/\(name)"
-            try Folder.create(path, isShared: isShared)
+            try Folder.create(path, isShared: isShared && rest.isEmpty)
         }
+    }
+
+    /// Opens the folder of the store.
+    ///
+    /// One that only this user may write to is private whatever the user allows, so that its files do not change.
+    ///
+    /// - Throws: ``SystemError``
+    package func open() throws(SystemError) -> Folder {
+        let status = try Folder.status(at: folder)
+        let isPrivate = status?.owner == geteuid() && (status?.permissions ?? 0) & 0o022 == 0
+        return try Folder(folder, as: store, isShared: isShared && !isPrivate)
     }
 
     /// The path of the deepest folder that exists.
@@ -117,7 +128,7 @@ package struct StorePlace {
                 errno == EACCES
             else { continue }
             let (owner, group, word) = (status.owner, status.group, ShellWord.quoted(store))
-            let reason = Reason("no-member", with: geteuid(), store, name, owner, group, word)
+            let reason = Reason("no-member", with: geteuid(), store, name, owner, group, group, word, word, word)
             throw StoreError(.notAStore, reason)
         }
     }
@@ -138,7 +149,7 @@ extension StorePlace {
             guard isLink else { return status.kind }
             let target = try Folder.target(ofLink: path)
             object("\(store) is a symbolic link to \(target), not a folder")
-        } else if let problem = Self.problem(status) {
+        } else if let problem = Self.problem(status, at: path) {
             let kind = isLink ? "symbolic link" : "folder"
             object("a \(kind) above \(store), \(path), \(problem)")
         }
@@ -150,7 +161,7 @@ extension StorePlace {
     }
 
     /// Returns how others could replace what is in a folder, or a link.
-    private static func problem(_ status: FileStatus) -> String? {
+    private static func problem(_ status: FileStatus, at path: String) -> String? {
         let isTrusted = [geteuid(), 0].contains(status.owner)
         if !isTrusted, status.owner != unknownUser || seesAllUsers {
             return Reason("replaceable-owner", with: status.owner).text
@@ -161,8 +172,13 @@ extension StorePlace {
         if writers & 0o002 != 0 {
             return Reason("replaceable-all").text
         }
-        guard writers != 0, !LocalGroup(number: status.group).isPrivate else { return nil }
-        return Reason("replaceable-group", with: status.group).text
+        guard writers != 0 else { return nil }
+        guard LocalGroup(number: status.group).isPrivate else {
+            return Reason("replaceable-group", with: status.group).text
+        }
+        // Then the permissions of the group are the most that anyone in the list may do.
+        guard (try? Folder(path))?.hasList("access") != false else { return nil }
+        return Reason("replaceable-list").text
     }
 
     /// The owner that the kernel reports for users that have no ID in this user namespace.
@@ -186,7 +202,7 @@ private struct LocalGroup {
     var isPrivate: Bool {
         let user = geteuid()
         var (isKnown, names) = (number == 0, Set<Substring>())
-        for fields in Self.lines("/etc/passwd") where fields.count > 3 {
+        for fields in Self.lines("/etc/passwd") {
             switch uid_t(fields[2]) {
             case user:
                 isKnown = true
@@ -198,11 +214,10 @@ private struct LocalGroup {
                 if gid_t(fields[3]) == number { return false }
             }
         }
-        let entry = Self.lines("/etc/group").first { fields in
-            fields.count > 3 && gid_t(fields[2]) == number
-        }
-        guard isKnown, let entry else { return number == user }
-        return names.isSuperset(of: entry[3].split(separator: ","))
+        // A number may have several names.
+        let entries = Self.lines("/etc/group").filter { gid_t($0[2]) == number }
+        guard isKnown, !entries.isEmpty else { return number == user }
+        return names.isSuperset(of: entries.flatMap { $0[3].split(separator: ",") })
     }
 
     /// Returns the fields of each line of a file; none if it is too long.
@@ -211,8 +226,6 @@ private struct LocalGroup {
         let file = try? OpenFile(path, flags: O_RDONLY)
         guard let bytes = try? file?.bytes(most), bytes.count < most else { return [] }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-        return lines.map { line in
-            line.split(separator: ":", omittingEmptySubsequences: false)
-        }
+        return lines.map { $0.split(separator: ":", omittingEmptySubsequences: false) }.filter { $0.count > 3 }
     }
 }
