@@ -62,7 +62,9 @@ struct AdoptCommand: ContextCommand {
             try await table.record(request, as: 0)
             let place = try Destination(request.destination).path
             try await DeliveryRecords(of: downloader.store).permitReplacing([(place, request.url.redacted)])
-            guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
+            guard !json else {
+                return context.print(Self.json("adopted", adoption, request).adding(members))
+            }
             let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
             let command = Hint.run("resume", ShellWord.quoted(place))
             context.print(Reason("adopts", with: bytes, path, adoption.program.rawValue, proof, command).text)

@@ -206,13 +206,17 @@ extension Exchange {
         /// Takes the next exchange with an origin, and the least loaded thread that has room for it.
         private func next(with origin: String) -> (Exchange, NetworkThread)? {
             state.withLock { state in
-                guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }) else { return nil }
+                guard let place = state.waiting.firstIndex(where: { $0.url.origin == origin }) else {
+                    return nil
+                }
                 let free = threads.filter { thread in
                     // Each thread has its share, since its connections stay open.
                     let share = (most + threads.count - 1 - thread.number) / threads.count
                     return state.running[thread.number][origin] ?? 0 < share
                 }
-                guard let best = free.min(by: { state.load(of: $0) < state.load(of: $1) }) else { return nil }
+                guard let best = free.min(by: { state.load(of: $0) < state.load(of: $1) }) else {
+                    return nil
+                }
                 state.add(1, with: origin, on: best)
                 return (state.waiting.remove(at: place), best)
             }

@@ -206,7 +206,9 @@ final class NetworkThread: Sendable {
         }
 
         private func start(_ exchange: Exchange) {
-            guard !exchange.hasEnded, let curl = idle.popLast() ?? CurlHandle() else { return thread.refuse(exchange) }
+            guard !exchange.hasEnded, let curl = idle.popLast() ?? CurlHandle() else {
+                return thread.refuse(exchange)
+            }
             let reception = Reception(exchange, curl, thread, known)
             receptions[ObjectIdentifier(exchange)] = reception
             do throws(TransportError) {

@@ -49,7 +49,9 @@ public struct ProxySettings: Sendable, Hashable {
     ///
     /// - Throws: `TransportError` if the proxy for its scheme is unusable.
     func proxy(for url: DownloadURL) throws(TransportError) -> Server? {
-        guard let proxy = url.scheme == "https" ? https : http, !isExcepted(url.plainHost) else { return nil }
+        guard let proxy = url.scheme == "https" ? https : http, !isExcepted(url.plainHost) else {
+            return nil
+        }
         do {
             return try proxy.get()
         } catch {

@@ -66,7 +66,9 @@ extension OpenFile {
         do {
             try SystemError.check("fchmod", path) { fchmod(descriptor, mode) }
         } catch {
-            guard [EPERM, EACCES, EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
+            guard [EPERM, EACCES, EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(error.number) else {
+                throw error
+            }
         }
         return try status().permissions & 0o777 == mode
     }

@@ -10,7 +10,9 @@ extension URLSession {
         _ completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         delegateQueue.addOperation { [self] in
-            guard let delegate = delegate as? any URLSessionTaskDelegate else { return completionHandler(request) }
+            guard let delegate = delegate as? any URLSessionTaskDelegate else {
+                return completionHandler(request)
+            }
             #if canImport(FoundationNetworking)
             delegate.urlSession(
                 self, task: task, willPerformHTTPRedirection: response, newRequest: request,

@@ -93,7 +93,9 @@ extension GetCommand {
                 let write: @Sendable ([UInt8]) async throws -> Void = { piece in
                     try await output { context.bytes(piece) }
                 }
-                guard let stream else { return try await request.pass(over: transport, onEvent: onEvent, to: write) }
+                guard let stream else {
+                    return try await request.pass(over: transport, onEvent: onEvent, to: write)
+                }
                 if holds {
                     // The bytes can be read after the delivery as well.
                     _ = try await withCancellation {

@@ -91,7 +91,9 @@ extension Job {
 
     /// Whether the server has refused it permanently before anything was received: a wrong URL, most likely.
     var neverBegan: Bool {
-        guard state == .failed, receivedBytes == 0, file == nil, let code = failure?.code.rawValue else { return false }
+        guard state == .failed, receivedBytes == 0, file == nil, let code = failure?.code.rawValue else {
+            return false
+        }
         return !Self.ownFailures.contains(code)
     }
 

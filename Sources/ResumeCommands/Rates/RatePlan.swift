@@ -34,7 +34,9 @@ struct RatePlan: Equatable, TypedValue {
             guard let rate = ByteCount(String(text.hasSuffix("/s") ? text.dropLast(2) : text)), rate.bytes > 0
             else { return nil }
             if let match {
-                guard let start = Self.minute(match.1), let end = Self.minute(match.2), start != end else { return nil }
+                guard let start = Self.minute(match.1), let end = Self.minute(match.2), start != end else {
+                    return nil
+                }
                 windows.append(Window(start: start, end: end, rate: rate.bytes))
             } else if usual == nil {
                 usual = rate.bytes

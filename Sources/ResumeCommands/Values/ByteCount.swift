@@ -6,7 +6,9 @@ struct ByteCount: Equatable, TypedValue {
 
     /// Parses a size as people type it, and as ``text(_:)`` prints it.
     init?(_ text: String) {
-        guard let number = DecimalNumber(text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }) else { return nil }
+        guard let number = DecimalNumber(text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }) else {
+            return nil
+        }
         var unit = text.dropFirst(number.text.count)
         // Sizes are printed with a space before the unit.
         if unit.first == " ", unit.count > 1 { unit = unit.dropFirst() }

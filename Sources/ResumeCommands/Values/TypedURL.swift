@@ -34,7 +34,9 @@ enum TypedURL {
         } else {
             let path = text[authority.endIndex...].prefix { $0 != "?" && $0 != "#" }
             // In user/password@host, the first word is not a host; but package servers have an at sign in their paths.
-            guard path.hasPrefix("/"), !path.hasPrefix("//"), hasDot || !path.contains("@") else { return nil }
+            guard path.hasPrefix("/"), !path.hasPrefix("//"), hasDot || !path.contains("@") else {
+                return nil
+            }
         }
         return isLoopback ? try? DownloadURL("http://\(text)") : url
     }

@@ -47,7 +47,9 @@ extension VerifyCommand {
                 throw CommandFailure(.notFound, "\(name) contains no files")
             }
             if found != nil { folders.append(name) }
-            guard folders.isEmpty || digests.digest == nil else { throw CommandFailure(.usage, Reason("verify-one")) }
+            guard folders.isEmpty || digests.digest == nil else {
+                throw CommandFailure(.usage, Reason("verify-one"))
+            }
             var unlisted: [String] = []
             for file in found ?? [name] {
                 let place = try Destination(file)

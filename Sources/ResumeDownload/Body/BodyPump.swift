@@ -51,7 +51,9 @@ struct BodyPump {
                         // The body may end here, which must be known before its digest can be compared.
                         let end = wanted ?? flow.received
                         wanted = end
-                        guard contentDigest != nil, flow.received - end < Self.mostSurplus else { return body.cancel() }
+                        guard contentDigest != nil, flow.received - end < Self.mostSurplus else {
+                            return body.cancel()
+                        }
                     }
                     guard segment.isAtSuccessor else {
                         try await flow.pace.wait()

@@ -150,7 +150,9 @@ extension HTTPResponse {
 
     /// Whether the end of the connection ends the body (RFC 9112, 6.3).
     var isCloseDelimited: Bool {
-        guard let coding = headerFields[.transferEncoding] else { return headerFields[.contentLength] == nil }
+        guard let coding = headerFields[.transferEncoding] else {
+            return headerFields[.contentLength] == nil
+        }
         return !coding.lowercased().hasSuffix("chunked")
     }
 }

@@ -61,7 +61,9 @@ struct DownloadRun {
     ///
     /// - Returns: nil if more must be requested first.
     private mutating func delivered() async throws -> DownloadResult? {
-        guard try await !fetchRefusedAgain(), try await confirm(), try await checkDigest() else { return nil }
+        guard try await !fetchRefusedAgain(), try await confirm(), try await checkDigest() else {
+            return nil
+        }
         let whole = await transfer.partial
         let total = whole.length
         // Another task or process may have received these bytes, under another limit.

@@ -40,7 +40,9 @@ struct DownloadObserver {
         isolation: isolated (any Actor)? = #isolation,
         _ download: (any Transport, @escaping DownloadEvent.Listener) async throws -> DownloadResult
     ) async throws -> DownloadResult {
-        guard isTraced || metrics.isOn || logger != nil else { return try await download(transport, onEvent) }
+        guard isTraced || metrics.isOn || logger != nil else {
+            return try await download(transport, onEvent)
+        }
         let isWaiting = Atomic(false)
         let told: DownloadEvent.Listener = { event in
             noteWaiting(event == .waiting, isWaiting)

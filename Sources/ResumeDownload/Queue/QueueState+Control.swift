@@ -17,7 +17,9 @@ extension QueueState {
     ///
     /// - Returns: nil if the item does not exist or cannot continue.
     mutating func resume(_ key: Key) -> [Action]? {
-        guard let item = items[key], item.run != nil || item.deliveries.contains(where: \.isReady) else { return nil }
+        guard let item = items[key], item.run != nil || item.deliveries.contains(where: \.isReady) else {
+            return nil
+        }
         guard [Wish.paused, .failed, .restored, .waiting].contains(item.wish) else { return nil }
         update(key) {
             $0.wish = .waiting

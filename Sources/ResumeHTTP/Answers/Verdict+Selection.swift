@@ -6,7 +6,9 @@ extension Verdict {
     /// Whether a response does not say that it has only a part of the file, as some servers do with status 200.
     static func isWhole(_ response: HTTPResponse) -> Bool {
         guard response.headerFields.contains(.contentRange) else { return true }
-        guard case .bytes(0, let last, let length) = ContentRange(in: response.headerFields) else { return false }
+        guard case .bytes(0, let last, let length) = ContentRange(in: response.headerFields) else {
+            return false
+        }
         return last + 1 == length
     }
 

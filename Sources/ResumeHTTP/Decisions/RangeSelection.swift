@@ -76,7 +76,9 @@ public struct RangeSelection: Sendable, Hashable {
         var parts: [Part] = []
         var position: Int64 = 0
         for element in elements {
-            guard let (first, end) = element.bounds(completeLength: completeLength), first < end else { return nil }
+            guard let (first, end) = element.bounds(completeLength: completeLength), first < end else {
+                return nil
+            }
             parts.append(Part(first: first, end: end, position: position))
             position += end - first
         }

@@ -34,7 +34,9 @@ package struct EntityTag: Sendable, Hashable {
             byte == 0x21 || (0x23...0x7E).contains(byte) || byte >= 0x80
         }
         // Transports that use strings replace invalid bytes with U+FFFD, so that the tag cannot be sent back unchanged.
-        guard isTag, bytes.allSatisfy({ $0 < 0x80 }) || !opaque.contains([0xEF, 0xBF, 0xBD]) else { return nil }
+        guard isTag, bytes.allSatisfy({ $0 < 0x80 }) || !opaque.contains([0xEF, 0xBF, 0xBD]) else {
+            return nil
+        }
     }
 
     /// Parses a stored ``rawValue``.

@@ -70,7 +70,9 @@ extension HTTPDigest {
     ///   - algorithm: The algorithm to use if the field has it; otherwise the strongest supported one is used.
     package init?(field text: String?, preferring algorithm: Algorithm? = nil) {
         let known = Self.known(in: text)
-        guard let digest = algorithm.flatMap({ known[$0] }) ?? known[.sha512] ?? known[.sha256] else { return nil }
+        guard let digest = algorithm.flatMap({ known[$0] }) ?? known[.sha512] ?? known[.sha256] else {
+            return nil
+        }
         self = digest
     }
 

@@ -94,7 +94,9 @@ package struct Representation: Sendable, Hashable {
 
     private static func vary(_ fields: HTTPFields) -> String? {
         guard fields.contains(.vary) else { return nil }
-        guard let names = fields.list(.vary, longest: 4 * longestVary), !names.contains("*") else { return "*" }
+        guard let names = fields.list(.vary, longest: 4 * longestVary), !names.contains("*") else {
+            return "*"
+        }
         let text = Set(names).filter { HTTPField.Name($0) != nil }.sorted().joined(separator: ", ")
         return text.utf8.count > longestVary ? "*" : text.isEmpty ? nil : text
     }

@@ -75,7 +75,9 @@ package struct ResponseTiming: Sendable, Hashable {
             let limits = limits(in: fields)
             let exhausted = limits.filter { $0.remaining == 0 }.compactMap(\.reset)
             let known = exhausted.max() ?? (always ? limits.compactMap(\.reset).min() : nil)
-            guard let known, known > firstDate else { return known.map { min($0, ResponseTiming.RetryAfter.longest) } }
+            guard let known, known > firstDate else {
+                return known.map { min($0, ResponseTiming.RetryAfter.longest) }
+            }
             return ResponseTiming.RetryAfter.seconds(until: min(known, .max / 2), in: fields)
         }
 

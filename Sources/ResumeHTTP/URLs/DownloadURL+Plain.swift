@@ -11,7 +11,9 @@ extension DownloadURL {
         while end < bytes.count, isOfHost(bytes[end]) { end += 1 }
         let name = bytes[start..<end]
         let label = name.lastIndex(of: .dot).map { $0 + 1 } ?? start
-        guard (1...63).contains(name.count), label < end, !bytes[label].isDigit || isAddress(name) else { return nil }
+        guard (1...63).contains(name.count), label < end, !bytes[label].isDigit || isAddress(name) else {
+            return nil
+        }
         let defaultPort = isSecure ? 443 : 80
         var port = defaultPort
         if end < bytes.count, bytes[end] == .colon {

@@ -56,7 +56,9 @@ public struct DownloadURL: Sendable, Hashable {
         let authority = text.unicodeScalars[colon...].dropFirst(3).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let place = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
         guard place.allSatisfy(\.isASCII) else { throw .internationalHost }
-        guard let parts = URLComponents(string: PercentEncoding.encodingInvalid(text)) else { throw .notAURL }
+        guard let parts = URLComponents(string: PercentEncoding.encodingInvalid(text)) else {
+            throw .notAURL
+        }
         // An invalid port, or one that is too large, must not be taken for the default port.
         guard parts.port != nil || !Self.namesPort(place),
             // Programs differ in which of two at signs is the one before the host.

@@ -22,7 +22,9 @@ extension SecretParameter {
         }
         let parts = value.parts(at: .dot)
         // Signed tokens have three parts, the last of which is empty without a signature; encrypted tokens have five.
-        guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else { return false }
+        guard parts.count == 3 || parts.count == 5, parts.allSatisfy({ $0.count % 4 != 1 }) else {
+            return false
+        }
         return value.allSatisfy { isASCIIWordByte($0) || "-_.".utf8.contains($0) }
     }
 

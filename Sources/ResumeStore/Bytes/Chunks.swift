@@ -98,7 +98,9 @@ extension [Entry.Chunk] {
         flatMap { chunk -> [Entry.Chunk] in
             let end = chunk.end
             let durableEnd = chunk.offset.addingSaturating(chunk.durable)
-            guard range.lowerBound < end, range.upperBound > chunk.offset, !range.isEmpty else { return [chunk] }
+            guard range.lowerBound < end, range.upperBound > chunk.offset, !range.isEmpty else {
+                return [chunk]
+            }
             var before = chunk
             before.length = Swift.max(range.lowerBound - chunk.offset, 0)
             before.durable = Swift.min(chunk.durable, before.length)

@@ -78,7 +78,9 @@ struct Staging {
     ///
     /// - Returns: The file as it is then.
     private func writeInPlace(in folder: Folder) throws -> FileStatus {
-        guard destination.replaces else { throw SystemError(number: EEXIST, call: "rename", path: destination.path) }
+        guard destination.replaces else {
+            throw SystemError(number: EEXIST, call: "rename", path: destination.path)
+        }
         let target = try OpenFile(destination.name, in: folder.file, flags: O_RDWR)
         let old = try target.status()
         try destination.requireReplaceable(over: old)
@@ -98,7 +100,9 @@ struct Staging {
             let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         else { return false }
         if try file.status().identity == blob.status().identity { return true }
-        guard try HeldBytes(blob: blob).firstDifference(from: file, in: 0..<length) == nil else { return false }
+        guard try HeldBytes(blob: blob).firstDifference(from: file, in: 0..<length) == nil else {
+            return false
+        }
         // It may be a copy that the user made.
         try file.synchronize()
         return true

@@ -49,7 +49,9 @@ extension DeliveredFile {
 
     /// Whether it is still there as it was delivered.
     package func isInPlace(at path: String) -> Bool {
-        guard let place = try? Destination(self.path ?? path), case .file(let now) = place.found else { return false }
+        guard let place = try? Destination(self.path ?? path), case .file(let now) = place.found else {
+            return false
+        }
         return now.isUnmodified(since: place.comparable(stamp, with: now))
     }
 }

@@ -171,7 +171,9 @@ package struct Destination: Sendable, Hashable {
     func isWrittenInPlace(in folder: Folder) -> Bool {
         guard let status = try? folder.status(of: name), status.kind == .regular else { return false }
         if folder.isMounted(on: name) { return true }
-        guard unsafe faccessat(folder.file.descriptor, name.systemPath, W_OK, AT_EACCESS) == 0 else { return false }
+        guard unsafe faccessat(folder.file.descriptor, name.systemPath, W_OK, AT_EACCESS) == 0 else {
+            return false
+        }
         do {
             try folder.makeFile()
             return false

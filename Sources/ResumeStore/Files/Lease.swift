@@ -90,7 +90,9 @@ package final class Lease: Sendable {
         fileprivate func take(_ id: Int64, exclusively: Bool) throws -> Bool {
             try with { locks, holders in
                 let count = holders[id] ?? 0
-                guard try count == 0 ? locks.tryLock(id, exclusively: exclusively) : !exclusively else { return false }
+                guard try count == 0 ? locks.tryLock(id, exclusively: exclusively) : !exclusively else {
+                    return false
+                }
                 holders[id] = count + 1
                 return true
             }

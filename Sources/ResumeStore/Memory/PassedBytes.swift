@@ -108,7 +108,9 @@ package final class PassedBytes: BodyStorage {
                 let passed = bytes.extracting(first: Int(clamping: state.passed - state.end))
                 try unsafe passed.withUnsafeBytes { bytes in
                     let known = state.first.dropFirst(Int(clamping: state.end)).prefix(bytes.count)
-                    guard unsafe known.elementsEqual(bytes.prefix(known.count)) else { throw state.changed() }
+                    guard unsafe known.elementsEqual(bytes.prefix(known.count)) else {
+                        throw state.changed()
+                    }
                     unsafe again.update(bytes)
                 }
                 state.again = again

@@ -158,7 +158,9 @@ extension Connection {
         guard added > 0 else { return nil }
         let id = lastInsertRowID
         try addToTotals(entries: 1)
-        guard let lease = try Lease.take(id, in: folder), let row = try self.entry(id: id) else { return nil }
+        guard let lease = try Lease.take(id, in: folder), let row = try self.entry(id: id) else {
+            return nil
+        }
         return Fresh(entry: row, lease: lease)
     }
 

@@ -210,7 +210,9 @@ extension Connection {
     ///
     /// - Returns: The blobs, to be removed after the commit; nil if it stays.
     borrowing func remove(_ other: Entry, beside newest: Entry, in folder: StoreFolder) throws -> [BlobName]? {
-        guard !other.isPinned || newest.isPinned, let lease = try Lease.take(other.id, in: folder) else { return nil }
+        guard !other.isPinned || newest.isPinned, let lease = try Lease.take(other.id, in: folder) else {
+            return nil
+        }
         return try withExtendedLifetime(lease) { try remove(other) }
     }
 }

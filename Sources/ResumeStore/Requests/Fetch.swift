@@ -49,7 +49,9 @@ struct Fetch<Parts: AsyncSequence> where Parts.Element: Sequence<UInt8> {
             try Task.checkCancellation()
             return nil
         }
-        guard await receive(response.body, into: file, on: queue, store.configuration.clock) else { return nil }
+        guard await receive(response.body, into: file, on: queue, store.configuration.clock) else {
+            return nil
+        }
         let responded = caller.responded(from: response.url, response.trust, store.identityKey)
         let digest = caller.policy.digest
         var result = FetchResult(totalBytes: body.length, reusedBytes: 0, digest: digest)

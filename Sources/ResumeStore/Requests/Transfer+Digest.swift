@@ -57,7 +57,9 @@ extension Transfer {
     /// - Returns: Whether it does.
     /// - Throws: ``StoreError``
     package func insist(unless isOfOneResponse: Bool) async throws -> Bool {
-        guard let digest = policy.digest, !isOfOneResponse, try await refusedDigest == digest else { return false }
+        guard let digest = policy.digest, !isOfOneResponse, try await refusedDigest == digest else {
+            return false
+        }
         try await note(.digestInsisted)
         try await takeOwnVariant()
         return true

@@ -108,7 +108,9 @@ public final class MemoryStore: PartialStore {
         _ download: some DownloadKeyConvertible, to disk: DownloadStore, waits: Bool = true
     ) async throws -> Int64 {
         let key = download.downloadKey.rawValue
-        guard let held = try await take(key, orElse: nil, waits: waits) else { throw StoreError.nothingHeld(key) }
+        guard let held = try await take(key, orElse: nil, waits: waits) else {
+            throw StoreError.nothingHeld(key)
+        }
         let url = try DownloadURL(held.entry.url)
         let caller = Caller(url: url, identity: held.blob?.owner, policy: ResumePolicy())
         let transfer = Transfer(

@@ -105,7 +105,9 @@ extension Transfer {
             return length < held ? try await discard(reason: reason) : try await note(reason)
         }
         // What is passed on is compared with the whole file.
-        guard !passesOn, length > 0 || partial.nextHeld != nil else { return try await discard(reason: reason) }
+        guard !passesOn, length > 0 || partial.nextHeld != nil else {
+            return try await discard(reason: reason)
+        }
         try? await writer.finish()
         let end = max(length, held)
         do {
@@ -160,7 +162,9 @@ extension Transfer {
     /// If it were read later and locks do not work, it might be another process's: its generation and its blob would
     /// replace those being written, and the wrong blob would be recorded and delivered.
     func take(_ current: Entry?) throws(StoreError) {
-        guard let current, current.key == entry.key, current.selection == entry.selection else { throw .superseded }
+        guard let current, current.key == entry.key, current.selection == entry.selection else {
+            throw .superseded
+        }
         entry = current
     }
 
