@@ -9,6 +9,8 @@ struct Staging {
     let destination: Destination
     /// Whether the blob is kept for another caller, so that the destination must be a separate file.
     let copies: Bool
+    /// Throws unless the file itself is right, as others may change the blob at any time; nil if only the user can.
+    let check: (@Sendable (OpenFile, _ isWritten: Bool) throws -> Void)?
     /// Records the file before it gets its final name; also before it is written in place, and whether it is that.
     let record: @Sendable (FileStatus, _ isBeingWritten: Bool) throws -> Void
 
@@ -31,6 +33,8 @@ struct Staging {
             if !destination.replaces, failure?.number == EEXIST, failure?.call == "rename" {
                 throw destination.isRecorded ? destination.isRefused(.appeared) : destination.isTaken
             }
+            // That of the check.
+            guard error is StoreError || failure != nil else { throw error }
             throw StoreError(writingDestination: error)
         }
     }
@@ -57,6 +61,7 @@ struct Staging {
         guard let staged = try folder.status(of: staging), staged.identity == file else {
             throw SystemError(number: EBUSY, call: "rename", path: destination.path)
         }
+        try check?(OpenFile(staging, in: folder.file, flags: O_RDONLY), false)
         try record(staged, false)
         try SystemError.check("rename", destination.path) {
             let names = folder.file.descriptor
@@ -87,6 +92,7 @@ struct Staging {
         try record(old, true)
         KillPoint.reached(.deliveryStaged)
         if try old.identity != blob.status().identity { try blob.overwrite(target, length: length) }
+        try check?(target, true)
         let written = try target.status()
         try record(written, false)
         KillPoint.reached(.deliveryRenamed)
@@ -99,10 +105,10 @@ struct Staging {
         guard let status = try folder.status(of: destination.name), status.kind == .regular, status.size == length,
             let file = try? OpenFile(destination.name, in: folder.file, flags: O_RDONLY)
         else { return false }
-        if try file.status().identity == blob.status().identity { return true }
-        guard try HeldBytes(blob: blob).firstDifference(from: file, in: 0..<length) == nil else {
-            return false
-        }
+        // Others can write to the blob of a shared store, whatever its name is.
+        if try file.status().identity == blob.status().identity { return !store.root.file.isShared }
+        guard try HeldBytes(blob: blob).firstDifference(from: file, in: 0..<length) == nil else { return false }
+        try check?(file, false)
         // It may be a copy that the user made.
         try file.synchronize()
         return true

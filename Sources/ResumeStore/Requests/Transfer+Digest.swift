@@ -78,6 +78,18 @@ extension Transfer {
         }
         prove(by: digest)
     }
+
+    /// Returns a check of a delivered file, which others cannot change; nil if no digest is expected.
+    func digestCheck(_ digest: HTTPDigest?) -> (@Sendable (OpenFile, _ isWritten: Bool) throws -> Void)? {
+        guard let digest = digest ?? policy.digest else { return nil }
+        let range = 0..<held
+        return { file, isWritten in
+            let found = try HeldBytes(blob: file).digest(digest.algorithm, of: range)
+            guard found != digest else { return }
+            let rest = Reason.rest(isKept: true, isPassedOn: isWritten)
+            throw DownloadError(.digestMismatch, .digestMismatch(digest, found, rest))
+        }
+    }
 }
 
 extension [Entry.Chunk] {

@@ -88,7 +88,7 @@ extension Transfer {
         let isExact = file.size == held && file.links == 1 && !disk.folder.root.file.isShared
         let staging = Staging(
             blob: blob, name: name, store: disk.folder, length: held, destination: destination,
-            copies: isShared || !isExact
+            copies: isShared || !isExact, check: disk.folder.root.file.isShared ? digestCheck(digest) : nil
         ) { [announced] staged, isBeingWritten in
             // A copy is another file, and a blob that was complete before has not been announced.
             guard departure.isRecorded, staged.identity != announced?.identity || staged.modified != announced?.modified
