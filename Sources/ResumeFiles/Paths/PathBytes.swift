@@ -11,8 +11,10 @@ extension String {
 
     /// Makes a string from the bytes of a path of the system.
     package init(systemPath bytes: [UInt8]) {
-        self = ""
-        var rest = bytes[...]
+        // Most paths are what they are: such code points begin with this byte.
+        let plain = bytes.contains(0xEF) ? nil : String(validating: bytes, as: UTF8.self)
+        self = plain ?? ""
+        var rest = plain == nil ? bytes[...] : []
         while let first = rest.first {
             if let plain = Self.scalar(at: rest) {
                 unicodeScalars.append(plain)

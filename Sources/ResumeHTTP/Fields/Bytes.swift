@@ -10,7 +10,7 @@ extension BidirectionalCollection<UInt8> {
 
 extension Collection where Element: Equatable {
     /// Splits at each separator, or at the first `most` of them, and keeps empty parts.
-    package func parts(at separator: Element, most: Int = .max) -> [SubSequence] {
+    @inlinable package func parts(at separator: Element, most: Int = .max) -> [SubSequence] {
         split(separator: separator, maxSplits: most, omittingEmptySubsequences: false)
     }
 }
