@@ -17,7 +17,7 @@ struct AdoptCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        try refuse(path.contains("://"), "the path of the partial file comes before the URL")
+        try refuse(path.contains("://"), sentence("path-first"))
         _ = try get(url ?? "https://host/file")
     }
 
@@ -36,7 +36,7 @@ struct AdoptCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         try InputFile.requireReadable(path)
         guard let url = try url ?? ForeignPartial(examining: path).url?.absoluteString else {
-            throw CommandFailure(.usage, "the URL is required, since \(path) does not contain it")
+            throw CommandFailure(.usage, Reason("adopt-no-url", with: path))
         }
         let get = try get(url)
         let list = try DownloadList(get, context)
@@ -48,7 +48,7 @@ struct AdoptCommand: ContextCommand {
             switch adoption.proof {
             case .digest: (proof, members) = ("complete, with the expected digest", ["proof": "digest"])
             case .samples(let count):
-                proof = "\(count) samples agree with the server's file"
+                proof = sentence("adopt-agrees", count)
                 members = ["proof": "samples", "agreedSamples": count]
             case .pending(let reason):
                 proof = "not compared yet, since \(reason.clause)"
@@ -62,12 +62,10 @@ struct AdoptCommand: ContextCommand {
             try await table.record(request, as: 0)
             let place = try Destination(request.destination).path
             try await DeliveryRecords(of: downloader.store).permitReplacing([(place, request.url.redacted)])
-            guard !json else {
-                return context.print(Self.json("adopted", adoption, request).adding(members))
-            }
+            guard !json else { return context.print(Self.json("adopted", adoption, request).adding(members)) }
             let bytes = ByteCount.text(adoption.heldBytes, of: adoption.totalBytes)
             let command = Hint.run("resume", ShellWord.quoted(place))
-            context.print(Reason("adopts", with: bytes, path, adoption.program.rawValue, proof, command).text)
+            context.print(sentence("adopts", bytes, path, adoption.program.rawValue, proof, command))
         }
     }
 

@@ -84,9 +84,9 @@ struct DoctorCommand: ContextCommand {
         for key in report.saved { context.print("recovered: \(Redaction.key(key))") }
         for key in report.lost { context.print("lost: \(Redaction.key(key)): none of its bytes could be verified") }
         let (entries, bytes) = (Rendering.entries(report.saved.count), ByteCount.text(report.savedBytes))
-        context.print(report.saved.isEmpty ? Reason("doctor-lost").text : "\(entries) recovered, \(bytes)")
+        context.print(report.saved.isEmpty ? sentence("doctor-lost") : "\(entries) recovered, \(bytes)")
         if let folder = report.asideFolder {
-            context.print(Reason("doctor-aside", with: Rendering.dataFiles(report.asideBlobs), folder).text)
+            context.print(sentence("doctor-aside", Rendering.dataFiles(report.asideBlobs), folder))
         }
     }
 }

@@ -44,6 +44,6 @@ struct GcCommand: ContextCommand {
         let sizeSource =
             maxSize != nil ? "--max-size" : storeOptions.storeMaxSize != nil ? "store-max-size" : "default"
         let ageSource = maxAge != nil ? "--max-age" : storeOptions.storeMaxAge != nil ? "store-max-age" : "default"
-        return Reason("limits", with: size, sizeSource, age, ageSource).text
+        return sentence("limits", size, sizeSource, age, ageSource)
     }
 }

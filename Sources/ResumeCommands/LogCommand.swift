@@ -20,7 +20,7 @@ struct LogCommand: ContextCommand {
         try require(count >= 0, "--number must not be negative; 0 prints all events")
         let now = WallClock.milliseconds
         if let since, let until, since.milliseconds(now: now) >= until.milliseconds(now: now) {
-            throw ValidationError(Reason("since-until").text)
+            throw ValidationError(sentence("since-until"))
         }
     }
 
@@ -45,7 +45,7 @@ struct LogCommand: ContextCommand {
             context.say(events.isEmpty ? "no events\(owner) are recorded" : "no event matches")
         }
         if shown.count < chosen.count, context.outputWidth != nil {
-            context.say(Reason("newest-events", with: shown.count, chosen.count).text)
+            context.say(sentence("newest-events", shown.count, chosen.count))
         }
     }
 

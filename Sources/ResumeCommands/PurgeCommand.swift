@@ -18,7 +18,7 @@ struct PurgeCommand: ContextCommand {
 
     func validate() throws {
         let hasCondition = conditions.olderThan != nil || largerThan != nil || conditions.match != nil
-        try refuse(entries.isEmpty && !all && !hasCondition, Reason("purge-nothing").text)
+        try refuse(entries.isEmpty && !all && !hasCondition, sentence("purge-nothing"))
         try refuse(yes && !all, "--yes requires --all")
         try exclude(all && (!entries.isEmpty || hasCondition), "--all", with: "entries or conditions")
     }
@@ -47,8 +47,8 @@ struct PurgeCommand: ContextCommand {
         }
         Rendering.finish(report, dryRun: dryRun, asJSON: json, context)
         if !named.unknown.isEmpty {
-            throw CommandFailure(
-                .refused, "there is no entry \(named.unknown.map(context.shown).joined(separator: ", "))")
+            let names = named.unknown.map(context.shown).joined(separator: ", ")
+            throw CommandFailure(.refused, Reason("no-entry-of", with: names))
         }
         guard report.removedCount == 0, !named.isDelivered || report.inUseCount + report.pinnedCount > 0 else { return }
         let states = (report.inUseCount > 0 ? ["in use"] : []) + (report.pinnedCount > 0 ? ["pinned"] : [])
@@ -79,7 +79,7 @@ struct PurgeCommand: ContextCommand {
                     continue
                 }
                 isDelivered = true
-                context.say(Reason("purge-delivered", with: record.path).text)
+                context.say(sentence("purge-delivered", record.path))
             }
         }
         return (found, unknown, isDelivered)

@@ -60,7 +60,7 @@ public final class CurlTransport: Transport {
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
         guard NetworkThread.isUsable else {
-            throw TransportError(.invalidRequest, Reason("curl-old").text)
+            throw TransportError(.invalidRequest, sentence("curl-old"))
         }
         let url = try DownloadURL(of: request)
         let proxy = try configuration.proxies?.proxy(for: url)

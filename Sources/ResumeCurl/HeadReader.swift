@@ -55,7 +55,7 @@ struct HeadReader {
         bytes += count
         lineCount += 1
         guard bytes <= Self.mostBytes, lineCount <= Self.mostLines else {
-            throw problem("the header exceeds \(Self.mostBytes >> 10) KiB or \(Self.mostLines) lines")
+            throw problem(sentence("long-head", Self.mostBytes >> 10, Self.mostLines))
         }
     }
 

@@ -25,12 +25,12 @@ struct LeafCertificate: Equatable {
     func problem(for url: DownloadURL) -> TransportError? {
         let server = ServerName(host: url.host)
         if names.contains(where: { $0.covers(server) }) { return nil }
-        return TransportError(.tls, "the certificate of \(url.authority) is \(validity), not for \(url.host)")
+        return TransportError(.tls, sentence("other-server", url.authority, validity, url.host))
     }
 
     private var validity: String {
         let shown = names.prefix(5).map(\.text).joined(separator: ", ")
-        if names.isEmpty { return "for no name (a common name alone is not accepted)" }
+        if names.isEmpty { return sentence("no-server-name") }
         return names.count > 5 ? "for \(shown) and \(names.count - 5) more" : "for \(shown)"
     }
 

@@ -26,7 +26,7 @@ public struct ProxySettings: Sendable, Hashable {
 
     /// Returns the error for an unusable value of a variable or option.
     package static func problem(of name: String) -> InvalidInput {
-        InvalidInput(Reason("bad-proxy", with: name).text)
+        InvalidInput(sentence("bad-proxy", name))
     }
 
     /// Parses the URL of a proxy; nil if it is not supported.

@@ -35,7 +35,7 @@ extension Reception {
         guard isKnown || reads(url),
             unsafe resume_curl_set_text(handle, CURLOPT_URL, url.absoluteString) == CURLE_OK
         else {
-            throw TransportError(.invalidRequest, Reason("curl-host", with: url.authority).text)
+            throw TransportError(.invalidRequest, sentence("curl-host", url.authority))
         }
         if !isKnown { (curl.origin, curl.fields) = (url.origin, nil) }
     }
@@ -73,7 +73,7 @@ extension Reception {
         for field in fields where field.name != .cookie {
             if field.name.canonicalName == "host" {
                 guard exchange.url.scheme == "http" || field.value == exchange.url.authority else {
-                    throw TransportError(.invalidRequest, Reason("other-host", with: exchange.url.authority).text)
+                    throw TransportError(.invalidRequest, sentence("other-host", exchange.url.authority))
                 }
                 curl.hasHost = true
             }

@@ -15,15 +15,15 @@ extension TransportError {
         let status = unsafe Self.number(CURLINFO_HTTP_CONNECTCODE, handle)
         switch result {
         case CURLE_COULDNT_CONNECT where settings.addresses.excludes(exchange.url.host) && exchange.proxy == nil:
-            self.init(.invalidRequest, "\(failed): its address is not of the version that is permitted")
+            self.init(.invalidRequest, sentence("address-version", failed))
         case CURLE_COULDNT_RESOLVE_HOST where exchange.proxy?.resolvesNames != true:
             self.init(.nameNotResolved, "could not resolve the host \(exchange.url.host)")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
-            self.init(.nameNotResolved, "could not resolve the host of the proxy \(exchange.proxy?.authority ?? "")")
+            self.init(.nameNotResolved, sentence("proxy-unknown", exchange.proxy?.authority ?? ""))
         case CURLE_OPERATION_TIMEDOUT where !isEstablished:
             self.init(.notConnected, "timed out while connecting to \(authority)")
         case _ where status == 407 && !isEstablished:
-            self.init(.proxyRefused, Reason("proxy-credentials", with: failed).text)
+            self.init(.proxyRefused, sentence("proxy-credentials", failed))
         case CURLE_PROXY where unsafe !Self.refusals.contains(Self.number(CURLINFO_PROXY_ERROR, handle)):
             self.init(.notConnected, failed)
         case _ where status >= 300 && !isEstablished, CURLE_PROXY:
@@ -33,16 +33,16 @@ extension TransportError {
             self.init(.notConnected, number == 0 ? failed : "\(failed): \(SystemError.reason(number))")
         case CURLE_INTERFACE_FAILED:
             let place = Printable.escaped(settings.localInterface ?? "")
-            self.init(.invalidRequest, Reason("bad-interface", with: failed, place).text)
+            self.init(.invalidRequest, sentence("bad-interface", failed, place))
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
             let number = unsafe Self.number(CURLINFO_SSL_VERIFYRESULT, handle)
             self.init(.tls, Self.distrust(result, number, of: reception))
             // Another authority does not help a certificate that is not valid yet, or has expired.
             isUntrusted = result != CURLE_SSL_CACERT_BADFILE && number != 9 && number != 10
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-            self.init(.tls, Reason("not-pinned", with: authority).text)
+            self.init(.tls, sentence("not-pinned", authority))
         case CURLE_SSL_CERTPROBLEM:
-            self.init(.tls, Reason("bad-certificate").text)
+            self.init(.tls, sentence("bad-certificate"))
         // With TLS 1.3 a server refuses the client's certificate after the handshake.
         case CURLE_RECV_ERROR where Self.refusalsOfClient.contains(Self.reason(in: text) ?? 0),
             CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
@@ -54,7 +54,7 @@ extension TransportError {
         case CURLE_HTTP2_STREAM where !reception.hasHead && text.contains("PROTOCOL_ERROR"):
             self = .invalid("it breaks a rule of HTTP/2", from: authority)
         case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3:
-            self.init(.connectionClosed, Reason("response-cut", with: authority).text)
+            self.init(.connectionClosed, sentence("response-cut", authority))
         case CURLE_RECV_ERROR where !isEstablished && text.contains("CONNECT") && text.contains("response"):
             self = .invalid("the answer of the proxy is not valid", from: authority)
         case CURLE_RECV_ERROR where text.contains("chunk"):

@@ -34,7 +34,7 @@ extension Diagnostics {
         do {
             checks.append(check("blobs folder", in: try Folder("blobs", in: root), at: "\(path)/blobs", of: path))
         } catch {
-            let problem = Reason("blobs-unusable", with: error.description, path).text
+            let problem = sentence("blobs-unusable", error.description, path)
             checks.append(Check(name: "blobs folder", value: "cannot be opened", problem: problem))
         }
         let problems = StoreFolder.fileNames.compactMap { name -> String? in
@@ -48,13 +48,13 @@ extension Diagnostics {
                 return "\(file) cannot be checked: \(error)."
             }
             guard !root.file.isShared, status.permissions & 0o077 != 0 else { return nil }
-            return Reason("accessible", with: file, ShellWord.quoted(file)).text
+            return sentence("accessible", file, ShellWord.quoted(file))
         }
         let text = problems.isEmpty ? nil : problems.joined(separator: " ")
         checks.append(Check(name: "files", value: value(problems.count), problem: text))
         let aside = names.filter { $0.hasPrefix(StoreFolder.asidePrefix) }.sorted()
         if !aside.isEmpty {
-            let value = Reason("set-aside", with: aside.joined(separator: ", ")).text
+            let value = sentence("set-aside", aside.joined(separator: ", "))
             checks.append(Check(name: "set_aside", value: value))
         }
         return checks
@@ -71,7 +71,7 @@ extension Diagnostics {
             let isOpen = status.permissions & 0o077 != 0 && !folder.file.isShared
             let problem =
                 StoreFolder.objection(to: status, in: folder, at: path, of: store)?.description
-                ?? (isOpen ? "other users can access it. Run 'chmod 700 \(ShellWord.quoted(path))'." : nil)
+                ?? (isOpen ? sentence("folder-accessible", ShellWord.quoted(path)) : nil)
             return Check(name: name, value: "mode \(mode)", problem: problem)
         } catch {
             return Check(name: name, value: "cannot be read", problem: error.description)
@@ -101,15 +101,13 @@ extension DownloadStore {
         return [
             .init(
                 name: "integrity", value: Diagnostics.value(damage.count),
-                problem: damage.first.map { "the database is damaged (\($0.detail))." }, remedy: .rebuild),
+                problem: damage.first.map { sentence("damaged-database", $0.detail) }, remedy: .rebuild),
             .init(
                 name: "rows", value: "\(rows)",
-                problem: unreadable == 0
-                    ? nil
-                    : Reason("unreadable", with: unreadable).text),
+                problem: unreadable == 0 ? nil : sentence("unreadable", unreadable)),
             .init(
                 name: "blobs",
-                value: Diagnostics.value(odd.count, ok: "ok (sizes only; 'verify' checks the bytes)"),
+                value: Diagnostics.value(odd.count, ok: sentence("sizes-only")),
                 problem: odd.first.map { "\($0.kind.rawValue): \($0.key.map(StoreError.shown) ?? $0.detail)." },
                 remedy: .repair),
         ]

@@ -30,10 +30,10 @@ package enum Diagnostics {
         Check(
             name: "sqlite",
             value: SQLiteLibrary.hasWALResetBug
-                ? Reason("reset-bug", with: SQLiteLibrary.version).text
+                ? sentence("reset-bug", SQLiteLibrary.version)
                 : SQLiteLibrary.version,
             problem: SQLiteLibrary.versionNumber < SQLiteLibrary.oldestSupported
-                ? "version 3.37 or later is required" : nil)
+                ? sentence("sqlite-too-old") : nil)
     }
 }
 
@@ -71,7 +71,7 @@ extension DownloadStore {
             let works = try leases.tryLock(0) && !again.tryLock(0)
             add(
                 "locks", works ? "work" : "do not work",
-                works ? nil : Reason("no-locks").text)
+                works ? nil : sentence("no-locks"))
         }
         let free = try freeSpace()
         add("free_bytes", free, free < 16 << 20 ? "the file system is almost full" : nil)

@@ -86,7 +86,7 @@ extension DownloadStore {
         for text in damage where text != "ok" { onFinding(Finding(kind: .database, detail: text, isRepaired: false)) }
         let rows = try await Collector(self).unreadableRows(removing: repairing)
         if rows > 0 {
-            let detail = "\(rows) row\(rows == 1 ? "" : "s") that no download uses, or with impossible values"
+            let detail = sentence("odd-rows", rows == 1 ? "1 row" : "\(rows) rows")
             onFinding(Finding(kind: .rows, detail: detail, isRepaired: repairing))
         }
         // Repairs the sums first, since rows cannot be removed while sums overflow.

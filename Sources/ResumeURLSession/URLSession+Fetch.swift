@@ -112,6 +112,6 @@ extension URLSession {
 
 extension Reason {
     fileprivate static func decodes(_ coding: String, of authority: String) -> Reason {
-        Reason(.clientDecodes, Reason("session-decodes", with: authority, coding).text)
+        Reason(.clientDecodes, sentence("session-decodes", authority, coding))
     }
 }

@@ -83,7 +83,7 @@ extension URLRequest {
         let codings = request.headerFields[values: .acceptEncoding].map { $0.lowercased() }
         // It would be impossible to know whether the received bytes are those that were sent.
         guard codings == ["identity"] else {
-            throw TransportError(.invalidRequest, Reason("session-codings").text)
+            throw TransportError(.invalidRequest, sentence("session-codings"))
         }
         self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: SessionBox.longTime)
         httpMethod = request.method.rawValue

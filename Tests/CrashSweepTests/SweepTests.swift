@@ -14,7 +14,7 @@ struct SweepTests {
     @Test("Process death: nothing wrong, nothing lost, little fetched again, the order of calls kept")
     func deaths() async throws {
         var sweep = CrashSweep(program: Resumectl.path, fileSystems: [.plain])
-        sweep.stride = 79
+        sweep.stride = 131
         let report = try await sweep.run()
         print(report.table)
         #expect(report.violations.isEmpty, "\(report.violations.joined(separator: "\n"))")
@@ -26,7 +26,7 @@ struct SweepTests {
         var sweep = CrashSweep(program: Resumectl.path, fileSystems: [.plain])
         sweep.workflows = ["resume", "elsewhere"]
         sweep.faults = CrashSweep.failures
-        sweep.stride = 61
+        sweep.stride = 101
         let report = try await sweep.run()
         print(report.table)
         #expect(report.violations.isEmpty, "\(report.violations.joined(separator: "\n"))")

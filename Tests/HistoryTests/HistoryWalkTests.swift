@@ -16,7 +16,7 @@ struct HistoryWalkTests {
     @Test("Random histories: never a mix, a part, another caller's bytes, or a loss without an event")
     func histories() async throws {
         // Ten thousand, as `make sweep` runs them, take a slow machine half an hour.
-        let count = Self.number("HISTORIES") ?? 4_000
+        let count = Self.number("HISTORIES") ?? 2_000
         let seed = Self.number("HISTORY_SEED") ?? 43
         // Two processes, since points at which a process is killed belong to the process.
         try await withThrowingTaskGroup(of: Shell.Outcome.self) { group in

@@ -97,7 +97,7 @@ struct ChecksumsTests {
             #expect(try home.names(in: "out") == [options.isEmpty ? "latest" : "image-2.iso"])
         }
         let none = server.url("/y/other.iso")
-        await home.run(get + [none]).expect(.refused, says: "contains no SHA-256 or SHA-512 of \(none)")
+        await home.run(get + [none]).expect(.refused, says: "contains no checksum of \(none)")
         #expect(!home.has("out/other.iso"))
     }
 
@@ -137,7 +137,7 @@ struct ChecksumsTests {
     func notFound() async throws {
         let server = try await home.serve(Self.handler)
         let cases = [
-            "\(Self.sha256)  b.bin": "contains no SHA-256 or SHA-512 of \(server.url("/a.bin"))",
+            "\(Self.sha256)  b.bin": "contains no checksum of \(server.url("/a.bin"))",
             "\(Self.sha256)  a.bin\n\(Self.other)  a.bin":
                 "contains different checksums for \(server.url("/a.bin"))",
             "\(Self.sha256)\n\(Self.other)": "contains different checksums for",
@@ -147,10 +147,10 @@ struct ChecksumsTests {
             let outcome = await home.run("get", server.url("/a.bin"), "-P", home.path, "--checksums", home["sums"])
             #expect(outcome.status == .refused && outcome.errors.contains("argument 1: \(home["sums"]) \(message)"))
         }
-        try home.write("900150983cd24fb0d6963f7d28e17f72  a.bin\n".utf8, to: "sums")
-        let md5 = await home.run("get", server.url("/a.bin"), "-P", home.path, "--checksums", home["sums"])
-        let reason = "sums contains no SHA-256 or SHA-512 checksums; others are not supported"
-        #expect(md5.status == .refused && md5.errors.contains(reason))
+        try home.write("352441c2  a.bin\n".utf8, to: "sums")
+        let crc = await home.run("get", server.url("/a.bin"), "-P", home.path, "--checksums", home["sums"])
+        let reason = "sums contains no checksums of SHA-256, SHA-512, SHA-1 or MD5"
+        #expect(crc.status == .refused && crc.errors.contains(reason))
         await home.run("get", server.url("/a.bin"), "-P", home.path, "--checksums", home["none"]).expect(.notFound)
         #expect(!home.has("a.bin"))
         // In a list, the others go on.
@@ -166,6 +166,49 @@ struct ChecksumsTests {
         let failed = try arguments.json.first { $0["event"]?.string == "failed" }
         #expect(failed?["reason"]?.string == "no-checksum")
         #expect(!home.has("out/a.bin") && home.has("out/b.bin"))
+    }
+
+    private static let md5 = "900150983cd24fb0d6963f7d28e17f72"
+    private static let sha1 = "a9993e364706816aba3e25717850c26c9cd0d89d"
+
+    @Test(
+        "MD5 and SHA-1 are compared, and prove nothing",
+        arguments: [
+            "\(md5)  a.bin\n", "MD5 (a.bin) = \(md5)", "\(sha1) *a.bin", "SHA1 (a.bin) = \(sha1)",
+            "a.bin: 90 01 50 98 3C D2 4F B0  D6 96 3F 7D 28 E1 7F 72",
+            "a.bin:   SHA1 = A999 3E36 4706 816A BA3E  2571 7850 C26C 9CD0 D89D",
+        ])
+    func weak(list: String) async throws {
+        let server = try await home.serve(Self.handler)
+        try home.write(list.utf8, to: "sums")
+        let get = ["get", server.url("/a.bin"), "-P", home["out"], "--checksums", home["sums"]]
+        let json = try await home.run(get + ["--json"]).expect(.success).json
+        let finished = try #require(json.first { $0["event"]?.string == "finished" })
+        #expect(finished["proved"]?.bool == false && finished["reason"]?.string == "weak-digest")
+        let isMD5 = list.contains("MD5") || list.contains(Self.md5) || list.contains("90 01")
+        #expect((isMD5 ? finished["md5"] : finished["sha1"])?.string == (isMD5 ? Self.md5 : Self.sha1))
+        let again = await home.run(get + ["--restart"]).expect(.success)
+        #expect(again.errors.contains(" (not proved: MD5 and SHA-1 can be forged; they show damage only)"))
+        let verify = await home.run("verify", home["out/a.bin"], "--checksums", home["sums"]).expect(.success)
+        #expect(verify.output.contains("verified"))
+        // A stronger one in the same list is taken.
+        try home.write("\(list)\n\(Self.other)  a.bin".utf8, to: "sums")
+        await home.run("verify", home["out/a.bin"], "--checksums", home["sums"]).expect(.damaged)
+    }
+
+    @Test("A file with another MD5 is not delivered, nor one of another length", arguments: ["md5", "sha-1"])
+    func otherWeak(algorithm: String) async throws {
+        let server = try await home.serve(Self.handler)
+        let digits = String(repeating: "0", count: algorithm == "md5" ? 32 : 40)
+        let url = server.url("/a.bin")
+        let get = await home.run("get", url, "-P", home.path, "--checksum", "\(algorithm)=\(digits)").expect(.refused)
+        #expect(get.errors.contains("does not have the expected \(algorithm.uppercased()): expected \(digits)"))
+        #expect(!home.has("a.bin"))
+        let output = await home.run("get", url, "-o", "-", "--checksum", "\(algorithm)=\(digits)")
+        #expect(output.status == .refused && output.output.isEmpty)
+        // It is remembered that this file is not the right one: without the digest, the server is asked again.
+        await home.run("get", url, "-P", home.path).expect(.success)
+        #expect(server.requests.count >= 3)
     }
 
     @Test("Options of curl, wget and aria2 mean the same")

@@ -68,7 +68,7 @@ struct ListFormatTests {
             ("URL\t.bashrc\n", "is hidden or begins with a dash"),
             ("URL\n out=-rf\n", "is hidden or begins with a dash"),
             ("URL\n  checksum=md5=00\n", "line 1: use checksum=sha-256= and 64 hexadecimal digits"),
-            ("URL\n  checksum=md5=00\n", "only SHA-256 and SHA-512 are compared. For others, remove checksum="),
+            ("URL\n  checksum=sha-224=00\n", "sha-1= and 40, or md5= and 32. For others, remove checksum="),
             ("URL\n dir=/\u{301}x\n", "line 1: a list chooses folders inside"),
             ("URL\tx/\u{301}y\n", "is not the name"),
             ("URL\ta\u{202E}b\n", "line 1: 'a\\u{202E}b' has invisible"), ("URL\n out=a\u{7}b\n", "has invisible"),

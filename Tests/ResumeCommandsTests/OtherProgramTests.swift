@@ -117,14 +117,14 @@ struct OtherProgramTests {
     private static let refused: [([String], String)] = [
         (["-nH", url], "-nH: there is none"), (["-O", "dir/x.bin", url], "-O takes no name, as in curl"),
         (["-qO", "x.bin", url], "use -o FILE"), (["-qO-", url], "use -o -"), (["-O", "-", url], "use -o -"),
-        (["-qo-", url], "use -o -"), (["--checksum", "md5=00", url], "only SHA-256 and SHA-512 are compared"),
+        (["-qo-", url], "use -o -"), (["--checksum", "md5=00", url], "or md5= and 32 (for others, use sha224sum"),
         (["-output", "x", url], "did you mean '--output'?"),
         (["-X", "GET", url], "option '-X'; curl's -X: there is none: only GET"),
         (["-z", "file", url], "option '-z'; leave it out: a file"),
-        (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "only SHA-256 and SHA-512"),
+        (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "use --checksum md5="),
         (["-o", "my", "thesis/x", url], "--output requires exactly one URL, but 2 were given: …, '\(url)'"),
         ([url, "/tmp/x.bin"], "To name the file, use -o"), ([url, "survey"], "a URL with spaces must be in quotes"),
-        (["--sha256", String(repeating: "a", count: 32), url], "this may be an MD5"),
+        (["--sha256", String(repeating: "a", count: 32), url], "for an MD5, use --checksum md5="),
         // wget's flags would take the URL as their value.
         (["-b", url], "wget's -b: use '&' or systemd-run, then resumectl jobs. Here, -b is --cookie, as in curl."),
         (["-E", url], "wget's -E: there is none"), (["-H", url], "wget's -H: there is none: no links are followed"),

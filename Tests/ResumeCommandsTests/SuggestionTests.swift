@@ -82,7 +82,7 @@ struct SuggestionTests {
     }
 
     @Test("Each remedy of an error of the store has its words", arguments: StoreError.Remedy.allCases)
-    func remedies(_ remedy: StoreError.Remedy) { #expect(remedy.command != remedy.rawValue) }
+    func remedies(_ remedy: StoreError.Remedy) { #expect(remedy.command != remedy.text) }
 }
 
 extension Array {

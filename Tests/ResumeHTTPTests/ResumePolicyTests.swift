@@ -79,6 +79,11 @@ struct ResumePolicyTests {
             #expect(fields.count == 2)
             let digest = ResumePolicy(allowsUnvalidated: true, digest: HTTPDigest(.sha256, of: []))
             #expect(Plan(for: held, policy: digest).fields[.range] == "bytes=95904-")
+            // Anyone can make two files with the same one.
+            for algorithm in [HTTPDigest.Algorithm.md5, .sha1] {
+                let weak = ResumePolicy(allowsUnvalidated: true, digest: HTTPDigest(algorithm, of: []))
+                #expect(!weak.hasDigest && Plan(for: held, policy: weak).fields == fields)
+            }
         }
         var little = Self.unvalidated([])
         little.length = 65_536

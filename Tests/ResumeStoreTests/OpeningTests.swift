@@ -18,7 +18,7 @@ struct OpeningTests {
         #expect(error.message == "/a || b% belongs to another user (number 1, not 2)")
         #expect(
             error.description == "\(error.message). Run this program as that user. "
-                + StoreError.Remedy.shareStore.rawValue)
+                + StoreError.Remedy.shareStore.text)
         let other = StoreError(.notAStore, Reason("other-writers", with: "/a", "'b || c'", "777", ""))
         #expect(
             other.description

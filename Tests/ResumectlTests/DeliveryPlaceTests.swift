@@ -1,3 +1,4 @@
+import FaultInjection
 import Foundation
 import OriginServer
 import TestSupport
@@ -33,7 +34,9 @@ struct DeliveryPlaceTests {
         }
 
         /// Fetches the file to a name in the place.
-        func get(_ name: String, _ options: [String] = [], as user: [String] = []) async throws -> Shell.Outcome {
+        func get(
+            _ name: String, _ options: [String] = [], as user: [String] = [], shim: [String: String] = [:]
+        ) async throws -> Shell.Outcome {
             let store = folder[user.isEmpty ? "store" : "store-of-nobody"]
             if !user.isEmpty, mkdir(store, 0o700) == 0 { chown(store, 65534, 65534) }
             let command =
@@ -41,7 +44,9 @@ struct DeliveryPlaceTests {
                     Resumectl.path, "get", "--store", store, "\(server.baseURL)/file.bin", "-o", "\(out)/\(name)",
                 ]
             let words = command + options
-            return try await Shell.outcome(words[0], Array(words.dropFirst()), environment: ["no_proxy": "127.0.0.1"])
+            return try await Shell.outcome(
+                words[0], Array(words.dropFirst()),
+                environment: shim.merging(["no_proxy": "127.0.0.1"]) { $1 })
         }
 
         /// Whether the whole file has a name, and nothing else is left in the place.
@@ -180,6 +185,34 @@ struct DeliveryPlaceTests {
                 #expect(try Files.bytes(real) == place.content)
                 // It is this program's from now on.
                 #expect(try await place.get("a.bin").status == 0)
+            }
+        }
+    }
+
+    @Test("Killed at any call on a mounted file: the next run writes it again, from what is stored", arguments: lengths)
+    func killedInPlace(length: Int64) async throws {
+        try await Place.with(length) { place async throws in
+            let real = place.folder["real"]
+            try Files.write([1, 2, 3], to: real)
+            try Files.write([], to: "\(place.out)/a.bin")
+            try await place.mounted("mount", "--bind", real, "\(place.out)/a.bin") { () async throws in
+                var kills = 0
+                while kills < 100 {
+                    try Files.write([1, 2, 3], to: real)
+                    try? FileManager.default.removeItem(atPath: place.folder["store"])
+                    let rules = "*@a.bin:kill:\(kills + 1)"
+                    let shim = try await FaultShim.environment(roots: [place.out], rules: rules)
+                    if try await place.get("a.bin", shim: shim).status == 0 { break }
+                    kills += 1
+                    let bytes = try Files.bytes(real)
+                    let requests = place.server.requests.count
+                    let next = try await place.get("a.bin")
+                    #expect(next.status == 0, "call \(kills): \(next.errors)")
+                    #expect(try place.has("a.bin"), "call \(kills)")
+                    // Once the old bytes are touched, the store has all the new ones.
+                    if bytes != [1, 2, 3] { #expect(place.server.requests.count == requests, "call \(kills)") }
+                }
+                #expect(kills >= 3 && kills < 100, "\(kills)")
             }
         }
     }

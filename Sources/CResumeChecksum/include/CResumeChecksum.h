@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), SHA-256 and SHA-512, computed with the fastest instructions of the processor.
+// CRC-32C (Castagnoli), SHA-256, SHA-512, SHA-1 and MD5; all but the last two are computed with the fastest instructions of the processor.
 #ifndef CRESUMECHECKSUM_H
 #define CRESUMECHECKSUM_H
 
@@ -24,32 +24,31 @@ enum resume_crc32c_way resume_crc32c_best(void);
 /// Computes `resume_crc32c` with a given implementation, up to `resume_crc32c_best`; for tests.
 uint32_t resume_crc32c_by(enum resume_crc32c_way way, uint32_t checksum, const void *bytes, size_t count);
 
-/// The state of a SHA-256 or SHA-512 computation. A copy continues independently.
-struct resume_sha2 {
+/// The algorithms. MD5 and SHA-1 detect damage, but not forgery.
+enum resume_hash_kind { resume_md5, resume_sha1, resume_sha256, resume_sha512 };
+
+/// The state of a computation. A copy continues independently.
+struct resume_hash {
     union {
         uint32_t words_32[8];
         uint64_t words_64[8];
     } state;
     /// The number of bytes hashed so far, including those in `block`.
     uint64_t count;
-    /// The number of bytes in a block: 64 (SHA-256) or 128 (SHA-512).
-    uint8_t block_size;
+    enum resume_hash_kind kind;
     /// Whether the processor's SHA instructions are used. Tests clear this to check the portable code.
     uint8_t by_instruction;
     /// The bytes of an incomplete block.
     uint8_t block[128];
 };
 
-/// Begins a SHA-256.
-struct resume_sha2 resume_sha256(void);
-
-/// Begins a SHA-512.
-struct resume_sha2 resume_sha512(void);
+/// Begins a hash.
+struct resume_hash resume_hash_begin(enum resume_hash_kind kind);
 
 /// Adds bytes to a hash.
-void resume_sha2_update(struct resume_sha2 *hash, const void *bytes, size_t count);
+void resume_hash_update(struct resume_hash *hash, const void *bytes, size_t count);
 
-/// Writes the digest of all bytes so far: 32 bytes (SHA-256) or 64 (SHA-512).
-void resume_sha2_final(struct resume_sha2 hash, uint8_t *digest);
+/// Writes the digest of all bytes so far; what follows a short one is undefined.
+void resume_hash_final(struct resume_hash hash, uint8_t digest[64]);
 
 #endif

@@ -84,9 +84,7 @@ struct CompletionAnswer {
     private static func line(_ candidate: Candidate, _ shell: CompletionsCommand.Shell, _ head: String) -> String {
         // The first paragraph of a help text is one line.
         let meaning = Printable.escaped(candidate.meaning)
-        guard shell == .zsh else {
-            return head + candidate.text + (meaning.isEmpty ? "" : "\t\(meaning)")
-        }
+        guard shell == .zsh else { return head + candidate.text + (meaning.isEmpty ? "" : "\t\(meaning)") }
         // By scalars, since a combining mark may follow.
         let text = candidate.text.unicodeScalars.reduce(into: "") { text, scalar in
             text += "\\:".unicodeScalars.contains(scalar) ? "\\\(scalar)" : "\(scalar)"

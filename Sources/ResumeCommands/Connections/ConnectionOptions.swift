@@ -24,7 +24,7 @@ struct ConnectionOptions: ParsableArguments {
 
     mutating func validate() throws {
         if let proxy, !proxy.isEmpty, proxy.allSatisfy({ ("0"..."9").contains($0) }) {
-            throw ValidationError(Reason("numeric-proxy", with: proxy).text)
+            throw ValidationError(sentence("numeric-proxy", proxy))
         }
         try exclude(proxy != nil && socksProxy != nil, "--proxy and --socks5-hostname")
         if let host = socksProxy {
@@ -35,8 +35,8 @@ struct ConnectionOptions: ParsableArguments {
         try refuse(privateKey != nil && cert == nil, "--private-key requires --cert")
         try exclude(usesIPv4 && usesIPv6, "--ipv4 (-4) and --ipv6 (-6)")
         try exclude(insecure && cacert != nil, "--insecure (-k) and --cacert")
-        try require(addresses.allSatisfy({ Self.addresses($0) != nil }), Reason("bad-resolve").text)
-        try require(routes.allSatisfy(Self.isRoute), Reason("bad-route").text)
+        try require(addresses.allSatisfy({ Self.addresses($0) != nil }), sentence("bad-resolve"))
+        try require(routes.allSatisfy(Self.isRoute), sentence("bad-route"))
     }
 
     /// Parses `host:port:address`, or with several addresses that are separated by commas, into the place and these.

@@ -60,7 +60,7 @@ struct ConnectionTrust {
     /// - Throws: ``CommandFailure``, which says what to do.
     func requireSame(for entry: Entry) throws {
         guard let started = try difference(from: entry.key, at: DownloadURL(entry.url)) else { return }
-        throw CommandFailure(.refused, "\(Redaction.key(entry.key)): \(started). Give the same ones.")
+        throw CommandFailure(.refused, Reason("trust-differs", with: Redaction.key(entry.key), started))
     }
 
     /// Says with which options a download was started, unless they are these.

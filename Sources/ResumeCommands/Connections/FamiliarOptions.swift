@@ -20,7 +20,7 @@ struct FamiliarOptions: ParsableArguments {
     @OptionGroup var cookies: CookieOptions
 
     func validate() throws {
-        try require(offset == nil || offset == "-", Reason("continue-at").text)
+        try require(offset == nil || offset == "-", sentence("continue-at"))
         try require(user?.contains(":") ?? true, "--user requires the form name:password")
         try require(HTTPField.isValidValue(userAgent ?? ""), "--user-agent must not contain control characters")
         try require(HTTPField.isValidValue(referer ?? ""), "--referer must not contain control characters")

@@ -10,7 +10,7 @@ struct HeaderOptions: ParsableArguments {
         headers = try headers.flatMap { try lines($0) }
         for header in headers {
             guard let name = HeaderLine.field(header)?.name else {
-                throw ValidationError(Reason("bad-field").text)
+                throw ValidationError(sentence("bad-field"))
             }
             guard !Plan.ownedFieldNames.contains(name) else {
                 let instead =

@@ -49,7 +49,7 @@ extension DownloadList {
             if failure.reason != Checksums.missing {
                 failure.message = "cannot fetch the checksums from \(source): \(failure.message)"
                 if failure.status == .refused {
-                    failure.message += Reason("advice-list").text
+                    failure.message += sentence("advice-list")
                 }
             }
             failure.isResumable = false

@@ -142,9 +142,7 @@ final class DownloadList: Sendable {
         }
         let folder = naming.folder(named: line.folder)
         guard let path = naming.path(for: url, named: line.name).map({ naming.followed(folder + $0) })
-        else {
-            throw CommandFailure(.usage, Reason("url-without-name", with: Redaction.url(url)))
-        }
+        else { throw CommandFailure(.usage, Reason("url-without-name", with: Redaction.url(url))) }
         if place >= 0, naming.isUnsafe(path) {
             throw CommandFailure(.usage, Reason("list-hidden-name", with: Printable.escaped(path)))
         }

@@ -43,7 +43,7 @@ final class Enlister: Sendable {
                 if part.isLast { return }
             }
         } catch is CancellationError {
-            run.reporter.mention(Reason("list-not-read").text)
+            run.reporter.mention(sentence("list-not-read"))
         } catch {
             run.reporter.expect(1)
             // The command line was right, since downloads have started.
@@ -105,7 +105,7 @@ final class Enlister: Sendable {
         let ids = results.compactMap { if case .due(let id, _) = $0 { id } else { nil } }
         guard !command.files.remoteHeaderName, let first = ids.min(), let last = ids.max() else { return }
         for rival in try await run.table.rivals(of: first...last) {
-            run.reporter.note(Reason("name-rival", with: rival.destination, Redaction.key(rival.url)).text)
+            run.reporter.note(sentence("name-rival", rival.destination, Redaction.key(rival.url)))
         }
     }
 

@@ -92,11 +92,11 @@ extension GetCommand {
         guard files.from == nil, !writesToOutput else { return }
         for item in items {
             if mayReplace, !files.skipExisting, (try? Folder.status(at: item.path))?.kind == .link {
-                context.say(Reason("link-replaced", with: item.path).text)
+                context.say(sentence("link-replaced", item.path))
             }
             guard let (path, program) = ForeignPartial.beside(item.path) else { continue }
             let command = Hint.run("get", "--from", ShellWord.quoted(path))
-            context.say(Reason("partial-left", with: path, program.rawValue, command).text)
+            context.say(sentence("partial-left", path, program.rawValue, command))
         }
     }
 

@@ -37,8 +37,7 @@ extension GetCommand {
     /// The failure of a download that is not complete after the time of --max-time.
     var timeLimitFailure: CommandFailure {
         let time = TimeSpan.text((pace.maxTime?.milliseconds ?? 0) / 1000)
-        return CommandFailure(
-            .tryAgain, "not complete after \(time) (--max-time)", reason: Reason.timeLimit.code)
+        return CommandFailure(.tryAgain, sentence("max-time", time), reason: Reason.timeLimit.code)
     }
 
     /// Reports the error of a download, whose data is kept unless it has been delivered, and returns it as reported.
@@ -59,20 +58,18 @@ extension GetCommand {
                 let isGiven = familiar.user != nil && !connection.usesDigest && !connection.usesAnyMethod
                 failure.add((isGiven ? Reason("advice-digest") : Reason("advice-credentials")).text)
             } else if refused?.status == 407 {
-                failure.add("The user and password of a proxy are in its URL.")
+                failure.add(sentence("advice-proxy"))
             } else if facts.contains(.isUntrusted) {
-                failure.add(Reason("advice-trust").text)
+                failure.add(sentence("advice-trust"))
             } else if refused?.code == .unstable, facts.contains(.lacksValidator) {
-                failure.add("--allow-unvalidated compares bytes and resumes.")
+                failure.add(sentence("advice-unvalidated"))
             } else if facts.contains(.isRefusal), !writesToOutput {
                 let command = Hint.run("resume", ShellWord.quoted(request.destination), "--url")
-                failure.message += " " + Reason("advice-renewal", with: command).text
+                failure.message += " " + sentence("advice-renewal", command)
             }
             if refused?.code == .digestMismatch {
-                failure.add("Compare the digest with the one at its source.")
-                if isKept {
-                    failure.add(Reason("advice-digests").text)
-                }
+                failure.add(sentence("advice-source"))
+                if isKept { failure.add(sentence("advice-digests")) }
             }
         }
         reporter.report(failure, error, of: request, number)
@@ -100,17 +97,17 @@ extension GetCommand {
             failure.isResumable = false
         case .whole(let reason?) where reason == .notProved:
             // Samples are compared first.
-            failure.message += Reason("advice-adopted", with: again).text
+            failure.message += sentence("advice-adopted", again)
         case .range, .complete:
-            let next = writesToOutput ? "start the output from the first byte" : "resume"
-            failure.message += Reason("advice-again", with: again, next).text
+            let next = writesToOutput ? sentence("from-first-byte") : "resume"
+            failure.message += sentence("advice-again", again, next)
         case .whole(let reason), .first(_, let reason):
-            let why = reason?.clause ?? "the beginning of the file has not been received"
-            failure.message += ". Running the command again restarts the download: \(why)"
+            let why = reason?.clause ?? sentence("lacks-beginning")
+            failure.message += sentence("advice-restarts", why)
             var unvalidated = request
             unvalidated.allowsUnvalidated = true
             if case .range? = try? await downloader.plan(for: unvalidated) {
-                failure.message += Reason("advice-compared").text
+                failure.message += sentence("advice-compared")
             }
             failure.isResumable = false
         }
@@ -124,9 +121,9 @@ extension GetCommand {
     func advice(for text: String) -> String {
         if Folder.isThere(text) {
             let word = ShellWord.quoted(text)
-            return Reason("advice-file", with: Printable.escaped(text), word, word).text
+            return sentence("advice-file", Printable.escaped(text), word, word)
         }
         // Not shown, since it may be a password.
-        return urls.count > 1 ? Reason("advice-name").text : ""
+        return urls.count > 1 ? sentence("advice-name") : ""
     }
 }

@@ -148,8 +148,8 @@ extension GetCommand {
                 throw CommandFailure(.outputClosed)
             }
             guard number == 0 else {
-                throw CommandFailure(
-                    .io, "cannot write to \(stream ?? "standard output"): \(SystemError.reason(number))")
+                let name = stream ?? "standard output"
+                throw CommandFailure(.io, Reason("output-failed", with: name, SystemError.reason(number)))
             }
             return
         }
@@ -171,7 +171,7 @@ extension GetCommand {
         guard isChanged || isOwn && !(isSaid && isKept) else { return error }
         if isOwn { failure.isResumable = isKept }
         let kept = isOwn && isKept ? "; the partial data is kept" : ""
-        failure.message += Reason("advice-output", with: kept).text
+        failure.message += sentence("advice-output", kept)
         return failure
     }
 }

@@ -137,7 +137,7 @@ extension GetCommand {
         configuration.connectionsPerHost = load.perHost ?? configuration.keptConnections
         configuration.usesHTTP2 = requests.usesHTTP2
         if connection.insecure, !isQuiet {
-            context.say(Reason("insecure-warning").text)
+            context.say(sentence("insecure-warning"))
         }
         let transport = CurlTransport(configuration)
         let result = await Result { try await body(transport, spare) }
@@ -145,7 +145,7 @@ extension GetCommand {
         let number = configuration.cookies.map(familiar.cookies.save) ?? 0
         if number != 0 {
             let place = familiar.cookies.cookieJar ?? ""
-            context.say(Reason("cookies-not-written", with: place, SystemError.reason(number)).text)
+            context.say(sentence("cookies-not-written", place, SystemError.reason(number)))
         }
         try result.get()
     }

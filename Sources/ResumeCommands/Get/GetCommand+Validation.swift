@@ -12,11 +12,11 @@ extension GetCommand {
             "--cacert": connection.cacert, "--from": files.from, "--cookie-jar": familiar.cookies.cookieJar,
         ]
         if let option = paths.first(where: { $0.value?.contains("://") == true })?.key {
-            let advice = option == "--input-file" ? "; \(Reason("list-of-url").text)" : ""
+            let advice = option == "--input-file" ? "; \(sentence("list-of-url"))" : ""
             throw ValidationError("\(option) requires a path, not a URL\(advice)")
         }
-        try refuse(checks.checksums?.contains("://") == true && checksumsURL == nil, Reason("checksums-place").text)
-        try refuse(files.output?.hasSuffix("/") == true, Reason("output-folder").text)
+        try refuse(checks.checksums?.contains("://") == true && checksumsURL == nil, sentence("checksums-place"))
+        try refuse(files.output?.hasSuffix("/") == true, sentence("output-folder"))
         try refuse(files.output?.isEmpty == true, "--output must not be empty")
         try refuse(files.directory?.isEmpty == true, "--directory must not be empty")
         let (sha256, sha512) = (checks.digests.sha256, checks.digests.sha512)
@@ -30,7 +30,7 @@ extension GetCommand {
             "--output -", with: "--directory, --json or --skip-existing")
         try exclude(programs.onComplete != nil && writesToOutput, "--on-complete", with: "--output -")
         try refuse((files.hold || files.keep) && !writesToOutput, "--hold and --keep require --output -")
-        try refuse(files.output?.hasPrefix("/") == true && files.directory != nil, Reason("output-absolute").text)
+        try refuse(files.output?.hasPrefix("/") == true && files.directory != nil, sentence("output-absolute"))
         try exclude(
             files.overwrite && (files.autoRename || files.skipExisting), "--overwrite",
             with: "--auto-rename or --skip-existing")
@@ -38,7 +38,7 @@ extension GetCommand {
         try exclude(files.from != nil && requests.range != nil, "--from", with: "--range")
         try refuse(
             connection.cert != nil && requests.key.map { $0.hasSuffix(".pem") || $0.hasSuffix(".key") } == true,
-            Reason("key-file").text)
+            sentence("key-file"))
         let isSingle = urls.count == 1 && files.inputFile == nil
         let ofOne: KeyValuePairs = [
             "--output": files.output, "--from": files.from, "--key": requests.key, "--sha256": sha256,
@@ -48,7 +48,7 @@ extension GetCommand {
             let words = urls.prefix(3).map { url in Redaction.name(url).map { "'\($0)'" } ?? "…" }
             let several = "\(urls.count) were given: \(words.joined(separator: ", "))"
             let given = files.inputFile != nil ? "a list was given" : several
-            throw ValidationError(Reason("one-url", with: option, given).text)
+            throw ValidationError(sentence("one-url", option, given))
         }
         if let headUrl = checks.headUrl {
             try require(checks.condition == .head, "--head-url requires --condition head")
@@ -56,18 +56,16 @@ extension GetCommand {
         }
         if let key = requests.key {
             try refuse(key.isEmpty, "--key must not be empty")
-            try refuse((try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key), Reason("key-secret").text)
-            try refuse(ConnectionTrust.isMarked(key), Reason("key-marked").text)
+            try refuse((try? DownloadURL(key)) == nil && DownloadURL.holdsSecret(key), sentence("key-secret"))
+            try refuse(ConnectionTrust.isMarked(key), sentence("key-marked"))
         }
         try require(
             requests.acceptEncoding.map { !$0.isEmpty && HTTPField.isValidValue($0) } ?? true,
             "--accept-encoding requires content codings such as gzip")
         try require(requests.mostRedirects, in: 0...1000, "--max-redirs")
         try require(pace.connections, in: 1...DownloadRequest.mostConnections, "--connections")
-        try require(
-            TimeSpan.isLimit(pace.connectTimeout), Reason("limit-connect").text)
-        try require(
-            TimeSpan.isLimit(pace.maxTime, days: 365), Reason("limit-time").text)
-        try refuse(load.perHost ?? .max < pace.connections, Reason("limit-host").text)
+        try require(TimeSpan.isLimit(pace.connectTimeout), sentence("limit-connect"))
+        try require(TimeSpan.isLimit(pace.maxTime, days: 365), sentence("limit-time"))
+        try refuse(load.perHost ?? .max < pace.connections, sentence("limit-host"))
     }
 }

@@ -32,7 +32,7 @@ struct LoadOptions: ParsableArguments {
         try require(tries, in: 0...Self.mostRetries, "--tries")
         try exclude(retries != nil && tries != nil, "--retries and --tries (-t)")
         try require(perHost, in: 1...1024, "--per-host")
-        try require(TimeSpan.isLimit(stallTimeout), Reason("limit-stall").text)
+        try require(TimeSpan.isLimit(stallTimeout), sentence("limit-stall"))
     }
 }
 
@@ -60,7 +60,7 @@ extension GetCommand {
     struct Checks: ParsableArguments {
         @OptionGroup var digests: DigestOptions
 
-        @Option("checksum", transform: { try HTTPDigest(named: $0).orRefuse(Reason("use-checksum").text) })
+        @Option("checksum", transform: { try HTTPDigest(named: $0).orRefuse(sentence("use-checksum")) })
         var checksum: HTTPDigest?
 
         @Option("checksums", completion: .file()) var checksums: String?
@@ -80,7 +80,7 @@ extension GetCommand {
     struct Requests: ParsableArguments {
         @Option(
             "range", parsing: .unconditional,
-            transform: { try RangeSelection($0).orRefuse(Reason("use-ranges").text) })
+            transform: { try RangeSelection($0).orRefuse(sentence("use-ranges")) })
         var range: RangeSelection?
 
         @Option("key") var key: String?

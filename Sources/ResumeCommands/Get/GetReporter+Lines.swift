@@ -43,8 +43,8 @@ extension GetReporter {
             return nil
         case .finished(let result):
             let reused = result.reusedBytes > 0 ? ", \(ByteCount.text(result.reusedBytes)) of it reused" : ""
-            let unverified = result.isLengthVerified ? "" : " (length not verified: the server did not send it)"
-            let unproved = Self.doubt(result)
+            let unverified = result.isLengthVerified ? "" : sentence("no-length")
+            let unproved = Self.doubt(result).map { " \($0.text)" } ?? ""
             let name = request.usesServerFilename ? result.path : name
             let digest =
                 request.digest == nil ? nil : result.digest.map { ", \($0.algorithm.rawValue.uppercased()) verified" }
@@ -53,13 +53,11 @@ extension GetReporter {
         }
     }
 
-    /// Says why a file is not proved to be one version; empty if it is.
-    private static func doubt(_ result: DownloadResult) -> String {
-        if result.isProved { return "" }
-        guard let samples = result.agreedSamples else {
-            return " " + Reason("unproved").text
-        }
-        return " " + Reason("only-sampled", with: samples).text
+    /// Says why a file that was fetched is not proved; nil if it is.
+    static func doubt(_ result: DownloadResult) -> Reason? {
+        if result.isProved || result.isExisting { return nil }
+        if let samples = result.agreedSamples { return Reason("only-sampled", with: samples) }
+        return Reason(result.digest == nil ? "unproved" : "weak-digest")
     }
 
     /// Says that a file is a page, such as one that asks to log in, if its URL names an archive or the like.
@@ -68,7 +66,7 @@ extension GetReporter {
         guard ["text/html", "application/xhtml+xml"].contains(type), AnswerContext(url: request.url).isNameOfFile,
             let name = request.url.lastPathComponent
         else { return nil }
-        return Reason("note-page", with: name, type).text
+        return sentence("note-page", name, type)
     }
 
     /// Says how to continue a file at the destination, if a download that starts may be the rest of it.
@@ -80,7 +78,7 @@ extension GetReporter {
         }
         let word = ShellWord.quoted(request.destination)
         let command = Hint.run("get", "--restart --from \(word) -o \(word)")
-        return Reason("replaces-file", with: request.destination, ByteCount.text(size), command).text
+        return sentence("replaces-file", request.destination, ByteCount.text(size), command)
     }
 
     /// What a download replaces at its destination.
@@ -96,10 +94,10 @@ extension GetReporter {
 
         fileprivate var text: String {
             switch self {
-            case .version: ", new version"
-            case .damaged: ", replaced the damaged file"
-            case .other: ", replaced the file that was there"
-            case .link: ", replaced the symbolic link that was there"
+            case .version: sentence("new-version")
+            case .damaged: sentence("replaced-damaged")
+            case .other: sentence("replaced-other")
+            case .link: sentence("replaced-link")
             }
         }
     }

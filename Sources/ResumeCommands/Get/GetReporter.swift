@@ -127,7 +127,7 @@ final class GetReporter: Sendable {
     func postponed(_ request: DownloadRequest, because reason: Reason, _ number: Int64) {
         display.update { $0.postpone(number) }
         if json { return context.print(Self.json(.retrying(reason: reason, after: .zero), of: request)) }
-        say(Reason("tried-later", with: name(of: request), reason.clause).text)
+        say(sentence("tried-later", name(of: request), reason.clause))
     }
 
     /// Reports a download that failed.
@@ -182,7 +182,7 @@ final class GetReporter: Sendable {
     /// Returns the ways on if many files were not replaced.
     static func keptFiles(_ count: Int, isGet: Bool) -> String {
         let command = isGet ? "the same command" : "\(Hint.run("get")) with their URLs"
-        return Reason("files-kept", with: count, command).text
+        return sentence("files-kept", count, command)
     }
 
     /// Prints a message that is not about one of the downloads, even if only errors are printed.
@@ -236,6 +236,6 @@ final class GetReporter: Sendable {
         ]
         if let samples = result.agreedSamples { members["agreedSamples"] = samples }
         if let coding = result.contentCoding { members["contentCoding"] = coding }
-        return members.adding(result.digest?.members ?? [:])
+        return members.adding(result.digest?.members ?? [:]).adding(doubt(result)?.members ?? [:])
     }
 }

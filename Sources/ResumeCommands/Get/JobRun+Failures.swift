@@ -15,8 +15,8 @@ extension JobRun {
 
     /// Reports a job that is not fetched again unless it is named, since it has the wrong digest.
     func refuseWrong(_ job: Job) {
-        let text = "\(job.failure?.text ?? ""). It was not fetched again. \(job.waysOn)"
-        fail(job, because: CommandFailure(.refused, text, isResumable: true, reason: job.failure?.code))
+        let reason = Reason("not-fetched-again", with: job.failure?.text ?? "", job.waysOn)
+        fail(job, because: CommandFailure(.refused, reason.text, isResumable: true, reason: job.failure?.code))
     }
 
     /// Reports a job that was cancelled since it was chosen, or forgotten, or whose row was damaged: then nothing is

@@ -110,12 +110,12 @@ final class JobRun: Sendable {
         // Downloads that were interrupted have said so, unless none had begun.
         if Task.isCancelled, !failures.contains(.interrupted) {
             failures.append(.interrupted)
-            reporter.mention(Reason("run-interrupted").text)
+            reporter.mention(sentence("run-interrupted"))
         }
         reporter.finish(failed: failures.count, isInterrupted: Task.isCancelled)
         if kept > 3 { reporter.note(GetReporter.keptFiles(kept, isGet: choice == .given)) }
         if choice != .given, failures.contains(.refused) {
-            reporter.note("\(Hint.run("forget", "NAME")) removes a download from the list, so resume leaves it out")
+            reporter.note(sentence("note-forget", Hint.run("forget", "NAME")))
         }
         try GetCommand.throwWorst(of: failures)
     }
@@ -151,7 +151,7 @@ final class JobRun: Sendable {
         let replaced = reporter.showsEvents ? command.replaced(by: request, of: job, delivered) : nil
         do {
             if let path = request.adopts, !request.restarts, case .range? = try? await downloader.plan(for: request) {
-                reporter.note(Reason("partial-unused", with: path).text)
+                reporter.note(sentence("partial-unused", path))
             }
             let interruption = request.interruption
             let result = try await command.limitingTime(to: maxTime, of: interruption) {

@@ -23,14 +23,14 @@ struct Checksums {
 
     /// Reads a file, which may be a pipe.
     ///
-    /// - Throws: ``CommandFailure`` if it cannot be read or contains no SHA-256 or SHA-512.
+    /// - Throws: ``CommandFailure`` if it cannot be read or contains no digest.
     init(path: String) throws(CommandFailure) {
         try self.init(in: try InputFile.bytes(of: path), of: Printable.escaped(path))
     }
 
     /// Reads the bytes of a list.
     ///
-    /// - Throws: ``CommandFailure`` if it contains no SHA-256 or SHA-512.
+    /// - Throws: ``CommandFailure`` if it contains no digest.
     init(in bytes: [UInt8], of source: String) throws(CommandFailure) {
         self.source = source
         // gpg continues a digest in the lines that follow.
@@ -52,7 +52,7 @@ struct Checksums {
         }
         end()
         guard lines.isEmpty else { return }
-        throw CommandFailure(.refused, Reason("no-checksum", with: source).text, reason: Self.missing)
+        throw CommandFailure(.refused, sentence("no-checksum", source), reason: Self.missing)
     }
 
     private mutating func add(_ line: Line) {
@@ -95,7 +95,7 @@ struct Checksums {
     ) throws(CommandFailure) -> HTTPDigest {
         let best = best(of: name, in: path).map(\.digest)
         let length = best.map(\.bytes.count).max()
-        // The stronger of two algorithms is enough.
+        // The strongest algorithm is enough.
         let strongest = best.filter { $0.bytes.count == length }
         guard let digest = strongest.first else {
             let reason = Reason("no-checksum-of", with: source, shown)
@@ -136,7 +136,7 @@ struct Checksums {
 
     /// Parses `HEX  NAME`, `HEX *NAME`, `NAME HEX`, `SHA256 (NAME) = HEX` or `HEX`.
     ///
-    /// - Returns: nil for other lines, such as comments, signatures and MD5.
+    /// - Returns: nil for other lines, such as comments and signatures.
     private static func line(_ text: String) -> Line? {
         // A backslash before the digest means that those of the name are doubled, which separate folders at any rate.
         let text = text.replacing("\t", with: " ").trimmingPrefix("\\")
@@ -149,9 +149,7 @@ struct Checksums {
             let digest = digest(text[border...].dropFirst())
         else { return nil }
         let parts = text[...border].split(separator: "(", maxSplits: 1)
-        guard text[...border].contains("=") else {
-            return Line(name: trimmed(text[..<border]), digest: digest)
-        }
+        guard text[...border].contains("=") else { return Line(name: trimmed(text[..<border]), digest: digest) }
         guard parts.count == 2, isAlgorithm(parts[0]) else { return nil }
         return Line(name: String(trimmed(parts[1]).dropLast()), digest: digest)
     }
@@ -181,7 +179,7 @@ struct Checksums {
 
     private static func isAlgorithm(_ text: Substring) -> Bool {
         let name = text.uppercased().filter { $0 != "-" && $0 != " " }
-        return name == "SHA256" || name == "SHA512" || name == "SHA2256" || name == "SHA2512"
+        return ["SHA256", "SHA512", "SHA2256", "SHA2512", "SHA1", "MD5"].contains(name)
     }
 
     /// The length of a line that has a group of digits.
@@ -203,12 +201,10 @@ struct Checksums {
 }
 
 extension HTTPDigest {
-    /// Parses `sha-256=HEX` or `sha-512=HEX`, as aria2 takes it.
+    /// Parses `sha-256=HEX` or another algorithm, as aria2 takes it.
     init?(named text: String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let algorithm = Algorithm(rawValue: parts[0].lowercased()) else {
-            return nil
-        }
+        guard parts.count == 2, let algorithm = Algorithm(rawValue: parts[0].lowercased()) else { return nil }
         self.init(algorithm, hexadecimal: parts[1])
     }
 }

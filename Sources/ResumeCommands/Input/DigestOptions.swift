@@ -20,7 +20,7 @@ struct DigestOptions: ParsableArguments {
 
     func validate() throws {
         if let sha256, digest == nil {
-            let hint = sha256.utf8.count == 32 ? Reason("maybe-md5").text : ""
+            let hint = sha256.utf8.count == 32 ? sentence("maybe-md5") : ""
             throw ValidationError("--sha256 requires 64 hexadecimal digits\(hint)")
         }
         try refuse(sha512 != nil && digest == nil, "--sha512 requires 128 hexadecimal digits")

@@ -65,8 +65,8 @@ final class InputFile {
 
     /// Returns the error for a file that cannot be read.
     static func failure(_ name: String, _ number: Int32) -> CommandFailure {
-        CommandFailure(
-            .notFound, "cannot read \(name): \(number == EISDIR ? "it is a folder" : SystemError.reason(number))")
+        let problem = number == EISDIR ? "it is a folder" : SystemError.reason(number)
+        return CommandFailure(.notFound, Reason("unreadable-file", with: name, problem))
     }
 
     /// Reads a whole file.

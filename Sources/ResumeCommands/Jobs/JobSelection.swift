@@ -99,18 +99,17 @@ extension Job {
 
     /// Says why it does not run.
     var outdated: String {
-        Reason("outdated", with: Redaction.key(url), destination).text
+        sentence("outdated", Redaction.key(url), destination)
     }
 
     /// Why it is left out.
     var leftOut: String {
-        "\(Redaction.key(url)): left out, since it was refused before anything was received: "
-            + "\(failure?.text ?? ""). \(waysOn)"
+        sentence("left-out", Redaction.key(url), failure?.text ?? "", waysOn)
     }
 
     /// How to try it again, or to give it up.
     var waysOn: String {
-        "Name it to try again, or remove it with \(Hint.run("forget", ShellWord.quoted(destination)))"
+        sentence("ways-on", Hint.run("forget", ShellWord.quoted(destination)))
     }
 
     /// What must be given again to continue it.

@@ -28,7 +28,7 @@ struct JobsCommand: ContextCommand {
         guard !json, context.outputWidth != nil else { return }
         guard count > 0 else { return context.print("no unfinished downloads") }
         let forget = Hint.run("forget", "NAME")
-        context.print(Reason("jobs-hint", with: Hint.run("resume"), forget).text)
+        context.print(sentence("jobs-hint", Hint.run("resume"), forget))
     }
 
     private static func line(_ job: Job, _ table: JobTable) -> String {
@@ -142,7 +142,7 @@ extension EndingCommand {
                 let claim = try await table.claim([job.id], again: true, lookingForFiles: false).first
                 if case .busy = claim {
                     running += 1
-                    context.say(Reason("job-running", with: place).text)
+                    context.say(sentence("job-running", place))
                     continue
                 }
                 defer { table.release(job.id) }
@@ -150,7 +150,7 @@ extension EndingCommand {
                 guard case .taken(let now) = claim, !all || now.state.isEnded == (Self.end == nil) else { continue }
                 job.state = now.state
                 guard Self.end == nil || ![.done, Self.end].contains(job.state) else {
-                    context.say("\(place): is \(job.state.rawValue), so there is nothing to do")
+                    context.say(sentence("nothing-to-do", place, job.state.rawValue))
                     continue
                 }
                 guard !dryRun else {
@@ -164,9 +164,10 @@ extension EndingCommand {
                 }
                 // The key may be abbreviated.
                 let purge = Hint.run("purge", ShellWord.quoted(name == job.key ? name : job.destination))
-                let kept = "\(ByteCount.text(job.receivedBytes)) are kept; \(purge) removes them"
                 // The store has nothing of a file that was delivered.
-                context.say("\(word): \(place)\(job.receivedBytes > 0 && job.state != .done ? "; \(kept)" : "")")
+                let isKept = job.receivedBytes > 0 && job.state != .done
+                let kept = Reason("kept-of-job", with: ByteCount.text(job.receivedBytes), purge)
+                context.say("\(word): \(place)\(isKept ? kept.text : "")")
             }
         }
         if running > 0 { throw CommandFailure(.refused) }

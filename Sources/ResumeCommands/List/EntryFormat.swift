@@ -23,7 +23,7 @@ extension ListCommand {
             let parts = try pieces.dropFirst().map { piece in
                 let field = String(piece.prefix { $0 != "}" })
                 guard field.count < piece.count, fields.contains(field) else {
-                    throw ValidationError(Reason("format-names", with: fields.joined(separator: ", ")).text)
+                    throw ValidationError(sentence("format-names", fields.joined(separator: ", ")))
                 }
                 return (field, unescaped(piece.dropFirst(field.count + 1)))
             }

@@ -46,7 +46,7 @@ struct RatePlan: Equatable, TypedValue {
         }
     }
 
-    static let accepted = Reason("use-rate").text
+    static let accepted = sentence("use-rate")
 
     /// Returns the limit at a time.
     ///

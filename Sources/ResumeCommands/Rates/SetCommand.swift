@@ -15,7 +15,7 @@ struct SetCommand: ContextCommand {
     @OptionGroup var storeOptions: StoreOptions
 
     func validate() throws {
-        try require(limitRate != nil || totalRate != nil, Reason("set-nothing").text)
+        try require(limitRate != nil || totalRate != nil, sentence("set-nothing"))
     }
 
     func run(_ context: CommandContext) async throws {
@@ -32,7 +32,7 @@ struct SetCommand: ContextCommand {
             limitRate.map { "\(Self.words($0)) for each download" },
             totalRate.map { "\(Self.words($0)) for all downloads of a process together" },
         ].compactMap { $0 }
-        guard running > 0 else { return context.say(Reason("set-unused").text) }
+        guard running > 0 else { return context.say(sentence("set-unused")) }
         let jobs = running == 1 ? "1 job is" : "\(running) jobs are"
         context.say("\(limits.joined(separator: ", ")); \(jobs) running")
     }

@@ -92,7 +92,7 @@ final class Programs: Sendable {
             _ = try await program.output(toErrors: true)
             return true
         } catch var failure as CommandFailure {
-            failure.message = Reason("hook-fails", with: Printable.escaped(path), failure.message).text
+            failure.message = sentence("hook-fails", Printable.escaped(path), failure.message)
             failure.reason = Self.completionFailed
             throw failure
         }

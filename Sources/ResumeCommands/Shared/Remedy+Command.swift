@@ -8,7 +8,7 @@ extension StoreError.Remedy {
 
     /// What to run.
     var command: String {
-        (Self.commands["\(self)"] ?? rawValue).replacing("{store}", with: Hint.store)
+        (Self.commands[rawValue] ?? text).replacing("{store}", with: Hint.store)
     }
 }
 

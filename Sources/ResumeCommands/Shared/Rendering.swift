@@ -111,7 +111,7 @@ enum Rendering {
             facts.append(("variant", "\(entry.variant) (for another request)"))
         }
         if let goneAt = entry.objections.goneAt {
-            facts.append(("gone", "the server has reported since \(time(goneAt)) that the file does not exist"))
+            facts.append(("gone", sentence("gone-since", time(goneAt))))
         }
         facts += entry.chunks.filter { $0.length > 0 }.map { chunk in
             ("bytes", "\(chunk.offset) to \(chunk.offset &+ chunk.length) in \(chunk.path)")
@@ -136,9 +136,9 @@ enum Rendering {
     /// Returns a line about each removed entry.
     static func losses(in report: RemovalReport) -> [String] {
         report.removed.filter { $0.bytes > 0 }.map { removed in
-            let job = removed.jobDestination.map { "; its download to \($0) starts over" } ?? ""
-            return
-                "removed \(Redaction.key(removed.key)), \(ByteCount.text(removed.bytes)): \(removed.reason.text)\(job)"
+            let job = removed.jobDestination.map { sentence("loss-of-job", $0) } ?? ""
+            let bytes = ByteCount.text(removed.bytes)
+            return sentence("loss", Redaction.key(removed.key), bytes, removed.reason, job)
         }
     }
 
@@ -152,11 +152,11 @@ enum Rendering {
             context.print("\(verb) \(Redaction.key(removed.key)), \(bytes): \(reason)")
             guard let job = removed.jobDestination else { continue }
             let (start, forget) = (dryRun ? "would start" : "starts", Hint.run("forget", ShellWord.quoted(job)))
-            context.print("  " + Reason("job-restarts", with: job, start, Hint.run("resume"), forget).text)
+            context.print("  " + sentence("job-restarts", job, start, Hint.run("resume"), forget))
         }
         for path in report.orphans { context.print("\(verb) \(path), which belongs to no entry") }
         for key in report.inUse {
-            context.print(Reason("kept-used", with: Redaction.key(key)).text)
+            context.print(sentence("kept-used", Redaction.key(key)))
         }
         for key in report.pinned { context.print("pinned, kept: \(Redaction.key(key))") }
     }

@@ -48,7 +48,7 @@ struct ForeignHabit {
                 return "\(word): \(advice)"
             }
             if word.utf8.count > 3, shape.longNames.contains(String(word.dropFirst())) {
-                return Reason("one-dash", with: word, word).text
+                return sentence("one-dash", word, word)
             }
         }
         let option = String(word.prefix(2))
@@ -114,6 +114,6 @@ struct ForeignHabit {
         }
         guard isName else { return nil }
         let name = Redaction.name(next).map(ShellWord.quoted) ?? "FILE"
-        return Reason("no-name", with: name).text
+        return sentence("no-name", name)
     }
 }

@@ -12,7 +12,7 @@ enum HelpTopic {
         else { return nil }
         let shown = Redaction.typed(topic).map { " on '\($0)'" } ?? ""
         let topics = all.joined(separator: ", ")
-        return Reason("no-help", with: shown, topics).text
+        return sentence("no-help", shown, topics)
     }
 
     /// Returns the text that the arguments ask for; nil if they are others.

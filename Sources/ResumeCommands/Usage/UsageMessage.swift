@@ -44,7 +44,7 @@ enum UsageMessage {
         if let name = Suggestion.commands[typed] {
             advice = "use 'resumectl \(name)'"
         } else if ["pause", "stop"].contains(typed) {
-            advice = Reason("advice-pause").text
+            advice = sentence("advice-pause")
         } else if let name = Suggestion.name(for: typed, among: names) {
             advice = "did you mean '\(name)'?"
         } else if (try? DownloadURL(typed)) != nil {

@@ -17,7 +17,7 @@ struct ByteCount: Equatable, TypedValue {
         self.bytes = bytes
     }
 
-    static let accepted = Reason("use-size").text
+    static let accepted = sentence("use-size")
 
     private static let factors: [(Int64, String)] = [
         (1, "B"),

@@ -36,7 +36,7 @@ enum PointInTime: Equatable, TypedValue {
         self = .at(Int64((seconds * 1000).rounded()))
     }
 
-    static let accepted = Reason("use-point").text
+    static let accepted = sentence("use-point")
 
     /// Returns the milliseconds since 1970.
     func milliseconds(now: Int64) -> Int64 {

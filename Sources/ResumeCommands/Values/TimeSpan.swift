@@ -42,8 +42,8 @@ struct TimeSpan: Equatable, TypedValue {
         return try (seconds ?? TimeSpan(text)).orRefuse(acceptedSeconds)
     }
 
-    static let accepted = Reason("use-time").text
-    private static let acceptedSeconds = Reason("use-seconds").text
+    static let accepted = sentence("use-time")
+    private static let acceptedSeconds = sentence("use-seconds")
 
     private static let factors: [(Int64, String)] = [
         (1000, "s sec secs second seconds"), (60_000, "m min mins minute minutes"), (3_600_000, "h hour hours"),

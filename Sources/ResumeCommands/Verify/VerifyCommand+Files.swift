@@ -61,7 +61,7 @@ extension VerifyCommand {
                 } catch let error as CommandFailure where error.reason == Checksums.missing {
                     let isMissing = place.found == .nothing
                     if isMissing { comparison.missing += 1 }
-                    unlisted.append(isMissing ? Reason("verify-nowhere", with: name).text : error.message)
+                    unlisted.append(isMissing ? sentence("verify-nowhere", name) : error.message)
                 }
             }
             for line in unlisted.prefix(3) {

@@ -46,7 +46,7 @@ extension VerifyCommand {
             switch verdict {
             case .agree(let count):
                 (
-                    "\(count) samples of \(ByteCount.text(entry.receivedBytes)) agree with the server's file",
+                    sentence("bytes-agree", count, ByteCount.text(entry.receivedBytes)),
                     ["result": "agrees", "agreedSamples": count]
                 )
             case .differ(let reason): ("differs: \(reason.text)", ["result": "differs", "detail": reason.text])

@@ -21,14 +21,14 @@ struct VerifyCommand: ContextCommand {
     @Flag("verify/json") var json = false
 
     func validate() throws {
-        try refuse(remote && (repair || entries.isEmpty), Reason("verify-remote").text)
+        try refuse(remote && (repair || entries.isEmpty), sentence("verify-remote"))
         try exclude(comparesFiles && (remote || repair), "--checksums and --sha256", with: "--remote or --repair")
-        try refuse(comparesFiles && entries.isEmpty, Reason("verify-what").text)
-        try refuse(checksums?.contains("://") == true, Reason("verify-url").text)
+        try refuse(comparesFiles && entries.isEmpty, sentence("verify-what"))
+        try refuse(checksums?.contains("://") == true, sentence("verify-url"))
         try exclude(checksums != nil && digests.digest != nil, "--checksums", with: "--sha256 or --sha512")
-        try refuse(digests.digest != nil && entries.count > 1, Reason("verify-one").text)
+        try refuse(digests.digest != nil && entries.count > 1, sentence("verify-one"))
         try refuse(!headers.headers.isEmpty && !remote, "--header requires --remote")
-        try refuse(dryRun && !repair, Reason("verify-dry").text)
+        try refuse(dryRun && !repair, sentence("verify-dry"))
     }
 
     /// Whether the arguments are files, which are compared without a store.
@@ -73,7 +73,7 @@ struct VerifyCommand: ContextCommand {
         try comparison.finish()
         if found == 0 && !json { context.print("no problems found") }
         guard left > 0 else { return }
-        let advice = ". Run \(Hint.run("verify", "--repair")) to remove damaged data and keep the rest."
+        let advice = sentence("advice-repair", Hint.run("verify", "--repair"))
         let end = repairs ? " that could not be repaired" : advice
         throw CommandFailure(.damaged, "\(Rendering.problems(left)) found\(end)")
     }

@@ -19,7 +19,7 @@ extension Downloader {
         }
         return try await withTransfer(request, to: destination) { loop in
             let transfer = loop.client.transfer
-            let isWhole = try await transfer.adopt(foreign, digest: request.digest)
+            let isWhole = try await transfer.adopt(foreign, digest: request.policy.proof)
             let proof: Adoption.Proof = isWhole ? .digest : try await Self.compared(&loop)
             return Adoption(
                 program: foreign.program, heldBytes: await transfer.receivedBytes,

@@ -45,11 +45,11 @@ extension DownloadEvent: CustomStringConvertible {
     /// The event as a line for people.
     public var description: String {
         switch self {
-        case .waiting: "waiting for another download of the same resource"
+        case .waiting: sentence("another-download")
         case .started(let total): "started: \(Self.bytes(total))"
         case .resumed(let offset, let total): "resumed at byte \(offset) of \(Self.bytes(total))"
-        case .damaged(let reason): "some of the received bytes are fetched again: \(Printable.escaped(reason.text))"
-        case .resumeDataOutdated(let reason): "the resume data is outdated: \(Printable.escaped(reason.text))"
+        case .damaged(let reason): sentence("event-damaged", Printable.escaped(reason.text))
+        case .resumeDataOutdated(let reason): sentence("event-outdated", Printable.escaped(reason.text))
         case .restarted(let reason, _): "restarted: \(Printable.escaped(reason.text))"
         case .progress(let received, let total): "received \(received) of \(Self.bytes(total))"
         case .retrying(let reason, let delay):

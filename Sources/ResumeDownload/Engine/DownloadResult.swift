@@ -17,11 +17,12 @@ public struct DownloadResult: Sendable, Hashable {
     /// False if the server never announced the total length and the file ended with the connection, as it would if cut
     /// off.
     public var isLengthVerified = true
-    /// False if the file consists of parts of several responses that are not linked by a validator or a digest.
+    /// False if the file consists of parts of several responses that are not linked by a validator or a digest, or if the
+    /// ``digest`` is an MD5 or SHA-1, which can be forged.
     ///
-    /// Only ``DownloadRequest/allowsUnvalidated`` and ``DownloadRequest/adopts`` lead to that. The compared bytes are
-    /// equal, but others may belong to different versions of the file.
-    public var isProved = true
+    /// Only ``DownloadRequest/allowsUnvalidated`` and ``DownloadRequest/adopts`` lead to the former. The compared bytes
+    /// are equal, but others may belong to different versions of the file.
+    public var isProved: Bool
     /// Whether the file existed and was kept: nothing was requested (``DownloadRequest/IfExists/skip``), or the server
     /// has confirmed that the file has not changed (``DownloadRequest/IfExists/revalidate``).
     public var isExisting = false
@@ -62,6 +63,7 @@ public struct DownloadResult: Sendable, Hashable {
         self.reusedBytes = reusedBytes
         self.fetchedBytes = fetchedBytes
         self.digest = digest
+        isProved = digest?.algorithm.isProof ?? true
     }
 }
 

@@ -74,7 +74,9 @@ struct DownloadRun {
         let samples = await transfer.agreedSamples
         // Beside samples, the digest may be that of a file's name.
         let isProved =
-            if digest != nil, samples == nil || request.digest != nil { true } else { await transfer.isProved }
+            if let digest, digest.algorithm.isProof, samples == nil || request.digest != nil { true } else {
+                await transfer.isProved
+            }
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         let comparison = names.comparison
         try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
@@ -94,7 +96,7 @@ struct DownloadRun {
         var result = DownloadResult(
             path: path, totalBytes: whole.length, reusedBytes: reused, fetchedBytes: fetched, digest: digest)
         result.isLengthVerified = isLengthVerified
-        result.isProved = isProved
+        result.isProved = result.isProved && isProved
         result.contentCoding = whole.representation?.contentCoding
         result.contentType = whole.representation?.contentType
         return result

@@ -103,7 +103,7 @@ public struct Downloader: Sendable {
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
                 let sender = RequestSender(
                     request: request, transport: transport,
-                    permitsDowngrade: request.digest != nil && !isRead)
+                    permitsDowngrade: request.policy.hasDigest && !isRead)
                 var key: FreeKey?
                 var begun = SmallDownload.Begun()
                 if !isRead, var small = try self.small(sender, to: names.admitted(destination), names, onEvent) {
@@ -163,7 +163,7 @@ public struct Downloader: Sendable {
                     onEvent(.resumeDataOutdated(reason: reason))
                 }
                 if let path = request.adopts, transfer.receivedBytes == 0, !transfer.isComplete {
-                    try await adopt(path, for: transfer, digest: request.digest)
+                    try await adopt(path, for: transfer, digest: request.policy.proof)
                 }
                 onTransfer(transfer)
                 return try await run.run()

@@ -61,10 +61,8 @@ extension Reason {
 
     /// More bytes than allowed were received, and it is unknown how many follow.
     static func tooLarge(receiving received: Int64?, limit: Int64) -> Reason {
-        Reason(
-            .tooLarge,
-            "the download exceeds the limit of \(limit) bytes"
-                + (received.map { ": \($0) bytes have been received" } ?? ""))
+        let more = received.map { sentence("too-large-so-far", $0) }
+        return Reason(.tooLarge, sentence("too-large-body", limit, more ?? ""))
     }
 
     static func tooLarge(_ length: Int64, limit: Int64) -> Reason {
@@ -74,18 +72,14 @@ extension Reason {
     static func notPermitted(_ url: DownloadURL) -> Reason { Reason("not-permitted", with: url) }
 
     static func forbidden(_ refusal: Reason) -> Reason {
-        Reason(refusal.code, Reason("forbidden", with: refusal.clause).text, [.isKept, .isRefusal])
+        Reason(refusal.code, sentence("forbidden", refusal.clause), [.isKept, .isRefusal])
     }
 
     /// The last failure of a download that is not retried; `isPostponed` if it says until when the server asks to wait.
     static func retriesExhausted(_ last: Reason, held: Int64, isPostponed: Bool) -> Reason {
-        let rest =
-            held > 0
-            ? "the \(held) bytes received are kept. Run the download again \(isPostponed ? "then " : "")to resume it."
-            : "run the download again \(isPostponed ? "then" : "later")."
-        return Reason(
-            last.code, "\(last.clause)\(isPostponed ? "" : ". No retries are left"); \(rest)",
-            held > 0 ? [.isKept] : [])
+        let code: Reason.Code = isPostponed ? "postponed" : "no-retries"
+        let rest = held > 0 ? Reason("resume-\(code.rawValue)", with: held) : Reason("again-\(code.rawValue)")
+        return Reason(last.code, Reason(code, with: last.clause, rest).text, held > 0 ? [.isKept] : [])
     }
 
     static func transport(_ error: TransportError) -> Reason {

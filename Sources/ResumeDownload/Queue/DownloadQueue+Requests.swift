@@ -51,7 +51,7 @@ extension DownloadRequest {
         let hasOtherCoding = acceptEncoding.lowercased() != other.acceptEncoding.lowercased()
         guard hasOtherDigest || hasOtherCoding else { return }
         let difference = hasOtherDigest ? "a different digest" : "different content codings"
-        throw DownloadError.conflict(Reason("conflicting-keys", with: StoreError.shown(storeKey), difference).text)
+        throw DownloadError.conflict(sentence("conflicting-keys", StoreError.shown(storeKey), difference))
     }
 
     /// Whether another request would have had the same outcome: it sends the same to the same server, with the same

@@ -80,7 +80,7 @@ extension DownloadQueue {
             guard request.storeKey == download.key,
                 try Destination(request.destination).path.utf8.elementsEqual(download.destination.utf8)
             else {
-                throw DownloadError.conflict(Reason("conflicting-restore").text)
+                throw DownloadError.conflict(sentence("conflicting-restore"))
             }
             supplied.append((download, request))
         }

@@ -82,7 +82,7 @@ extension DownloadRequest {
                         expected, found, Reason.rest(isKept: false, isPassedOn: true))
                 throw DownloadError(.digestMismatch, reason)
             }
-            let isProved = if expected != nil { true } else { await run.transfer.isProved }
+            let isProved = if expected?.algorithm.isProof == true { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
             return await run.result(of: partial, at: destination, expected, isProved: isProved)
         }

@@ -125,14 +125,14 @@ public final class DownloadStream: AsyncSequence, Sendable {
     private func collect(_ range: Range<Int64>) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         guard range.lowerBound >= 0, let count = Int(exactly: range.upperBound - range.lowerBound) else {
-            throw StoreError(.notHeld, "no file has the bytes from \(range.lowerBound) to \(range.upperBound)")
+            throw StoreError(.notHeld, Reason("file-lacks", with: range.lowerBound, range.upperBound))
         }
         if count == 0 { return bytes }
         for try await part in self.bytes(from: range.lowerBound) {
             bytes += part.prefix(count - bytes.count)
             if bytes.count == count { return bytes }
         }
-        throw StoreError(.notHeld, "the file has fewer than \(range.upperBound) bytes")
+        throw StoreError(.notHeld, Reason("file-short", with: range.upperBound))
     }
 
     /// Starts reading at the first byte; several iterators may be used.

@@ -7,9 +7,8 @@ extension Reason {
         let code = response.status.code
         let phrase = Printable.escaped(response.status.reasonPhrase)
         let more = otherwise.map { "; \($0.text)" } ?? ""
-        return Reason(
-            "status-\(code)",
-            "the server responded with \(phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)")\(more)")
+        let status = phrase.isEmpty ? "status \(code)" : "\(code) \(phrase)"
+        return Reason("status-\(code)", sentence("status", status, more))
     }
 
     /// The server asked an earlier download to wait.
@@ -17,9 +16,7 @@ extension Reason {
 
     /// The server refused a request while it served others.
     package static func noFurtherConnection(_ origin: String, _ reason: Reason? = nil) -> Reason {
-        let cause = reason.map { "\($0.clause) while other downloads from \(origin) run" }
-        return Reason(
-            .noFurtherConnection,
-            "\(cause ?? "\(origin) serves no more downloads at a time"); waiting for one of them to end")
+        let cause = reason.map { Reason("serves-others", with: $0.clause, origin) }
+        return Reason(.noFurtherConnection, cause?.text ?? sentence("serves-no-more", origin))
     }
 }

@@ -35,7 +35,7 @@ public struct RangeSelection: Sendable, Hashable {
     /// - Throws: ``InvalidInput`` for another unit, malformed text, an empty range, or more than 1,000 of them.
     public init(parsing text: String) throws(InvalidInput) {
         guard let selection = RangeSelection(text) else {
-            throw InvalidInput(Reason("bad-ranges", with: Self.limit).text)
+            throw InvalidInput(sentence("bad-ranges", Self.limit))
         }
         self = selection
     }

@@ -74,7 +74,10 @@ public struct ResumePolicy: Sendable, Hashable {
     }
 
     /// Whether a digest of the caller proves the whole file, whatever the validators say.
-    package var hasDigest: Bool { digest != nil }
+    package var hasDigest: Bool { proof != nil }
+
+    /// The digest of the caller, if its algorithm proves the whole file.
+    package var proof: HTTPDigest? { digest.flatMap { $0.algorithm.isProof ? $0 : nil } }
 
     /// Whether responses with a content coding are stored as sent.
     ///

@@ -10,16 +10,33 @@ import RawStructuredFieldValues
 ///
 /// Source: [RFC 9530](https://www.rfc-editor.org/rfc/rfc9530.html).
 public struct HTTPDigest: Sendable, Hashable {
-    /// The supported algorithms; the insecure ones of the registry (MD5, checksums) are ignored.
+    /// The supported algorithms.
+    ///
+    /// MD5 and SHA-1 are compared if a caller names them, as old lists do. They detect damage, but two files with the same
+    /// digest can be made: so they prove nothing, and those of a server are ignored.
     @nonexhaustive
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {
+        /// MD5, 16 bytes; proves nothing.
+        case md5
+        /// SHA-1, 20 bytes; proves nothing.
+        case sha1 = "sha-1"
         /// SHA-256, 32 bytes.
         case sha256 = "sha-256"
         /// SHA-512, 64 bytes.
         case sha512 = "sha-512"
 
         /// The length of a digest in bytes.
-        package var byteCount: Int { self == .sha256 ? 32 : 64 }
+        package var byteCount: Int {
+            switch self {
+            case .md5: 16
+            case .sha1: 20
+            case .sha256: 32
+            case .sha512: 64
+            }
+        }
+
+        /// Whether nobody can make two files with the same digest.
+        package var isProof: Bool { byteCount >= 32 }
     }
 
     /// The algorithm.
@@ -76,6 +93,12 @@ extension HTTPDigest {
         self = digest
     }
 
+    /// Parses the value of a field that this program has written, whatever the algorithm; nil if there is none.
+    package init?(written text: String?) {
+        guard let digest = Self.known(in: text).first?.value else { return nil }
+        self = digest
+    }
+
     /// Reads the `Content-Digest` field of a message, which is the digest of the bytes of its body.
     package init?(contentDigestIn fields: HTTPFields) {
         self.init(field: fields.text(.contentDigest))
@@ -85,7 +108,9 @@ extension HTTPDigest {
     static func contradict(_ old: String?, _ new: String?) -> Bool {
         let old = known(in: old)
         let new = known(in: new)
-        return old.contains { algorithm, digest in new[algorithm].map { $0 != digest } ?? false }
+        return old.contains { algorithm, digest in
+            algorithm.isProof && new[algorithm].map { $0 != digest } ?? false
+        }
     }
 
     /// The maximum length of a digest field, in bytes; longer ones are ignored.

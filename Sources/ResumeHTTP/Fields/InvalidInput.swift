@@ -9,16 +9,15 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
 
     package init(_ description: String) { self.description = description }
 
-    package static let notAURL = InvalidInput("not an absolute URL; use one such as https://example.org/file")
+    package static let notAURL = InvalidInput(sentence("not-a-url"))
     /// No host, or a host with invalid characters.
-    static let badHost = InvalidInput("the URL has no valid host; use one such as https://example.org/file")
+    static let badHost = InvalidInput(sentence("bad-host"))
     /// A host that is not in ASCII.
-    static let internationalHost = InvalidInput(
-        "the URL's host is not in ASCII; use its form that begins with xn--")
+    static let internationalHost = InvalidInput(sentence("host-not-ascii"))
 
     /// A scheme other than `http` and `https`.
     static func unsupportedScheme(_ scheme: String) -> InvalidInput {
-        var error = InvalidInput("the scheme '\(Printable.escaped(scheme))' is not supported; use http or https")
+        var error = InvalidInput(sentence("unsupported-scheme", Printable.escaped(scheme)))
         error.scheme = scheme
         return error
     }

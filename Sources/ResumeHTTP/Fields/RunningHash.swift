@@ -6,12 +6,19 @@ import CResumeChecksum
 /// only one for Linux compiles all of BoringSSL for two functions.
 package struct RunningHash: Sendable {
     package let algorithm: HTTPDigest.Algorithm
-    private var state: resume_sha2
+    private var state: resume_hash
 
     /// Begins a digest of no bytes.
     package init(_ algorithm: HTTPDigest.Algorithm) {
         self.algorithm = algorithm
-        state = algorithm == .sha256 ? resume_sha256() : resume_sha512()
+        let kind =
+            switch algorithm {
+            case .md5: resume_md5
+            case .sha1: resume_sha1
+            case .sha256: resume_sha256
+            case .sha512: resume_sha512
+            }
+        state = resume_hash_begin(kind)
     }
 
     /// Whether the digest is computed with the processor's SHA instructions.
@@ -21,7 +28,7 @@ package struct RunningHash: Sendable {
     mutating func usePortableCode() { state.by_instruction = 0 }
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        unsafe resume_sha2_update(&state, bytes.baseAddress, bytes.count)
+        unsafe resume_hash_update(&state, bytes.baseAddress, bytes.count)
     }
 
     package mutating func update(_ bytes: [UInt8]) {
@@ -30,8 +37,8 @@ package struct RunningHash: Sendable {
 
     /// The digest of all bytes so far.
     package var digest: HTTPDigest? {
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, count in
-            unsafe resume_sha2_final(state, buffer.baseAddress)
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+            unsafe resume_hash_final(state, buffer.baseAddress)
             count = algorithm.byteCount
         }
         return HTTPDigest(algorithm, bytes: bytes)

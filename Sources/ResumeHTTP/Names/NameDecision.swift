@@ -102,15 +102,17 @@ package enum NameDecision: Sendable, Hashable {
 
         /// What is known of the file, as the end of a sentence.
         package var text: String {
-            switch self {
-            case .otherKind: "it is not a regular file"
-            case .otherDigest: "it does not have the expected digest"
-            case .otherLength(let size, let length): "it has \(size) bytes, and the server's file \(length)"
-            case .differs(let offset): "it differs from the server's file at byte \(offset)"
-            case .onlySampled: "samples of it agree with the server's file, which proves little"
-            case .uncompared: "the server does not send samples to compare it with"
-            case .appeared: "it has appeared or changed since the download began"
-            }
+            let reason: Reason =
+                switch self {
+                case .otherKind: Reason("name-other-kind")
+                case .otherDigest: Reason("name-other-digest")
+                case .otherLength(let size, let length): Reason("name-other-length", with: size, length)
+                case .differs(let offset): Reason("name-differs", with: offset)
+                case .onlySampled: Reason("name-only-sampled")
+                case .uncompared: Reason("name-uncompared")
+                case .appeared: Reason("name-appeared")
+                }
+            return reason.text
         }
 
         /// Whether the file may be the server's, or its beginning, so that a download could continue it.

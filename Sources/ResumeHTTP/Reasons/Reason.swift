@@ -74,17 +74,22 @@ public struct Reason: Sendable, Hashable {
 
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
     package init(_ code: Code, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        var values = values[...]
-        // Before the values are put in, since a path may contain the mark.
-        let texts = (Self.texts[code.rawValue] ?? code.rawValue).pieces(at: " || ").map { text in
-            let pieces = text.utf8.parts(at: UInt8(ascii: "%")).map { String(Substring($0)) }
-            return pieces.dropFirst().reduce(pieces[0]) { $0 + (values.popFirst()?.description ?? "") + $1 }
-        }
+        let texts = Self.texts(of: code.rawValue, values)
         self.init(code, texts.first ?? "", facts)
         advice = texts.dropFirst().first ?? ""
     }
 
-    private static let texts = WordTable(PackageResources.reasons_txt)
+    private static let table = WordTable(PackageResources.reasons_txt)
+
+    /// Returns a line of the table with its values, and the advice that it may have.
+    fileprivate static func texts(of name: String, _ values: [any CustomStringConvertible]) -> [String] {
+        var values = values[...]
+        // Before the values are put in, since a path may contain the mark.
+        return (table[name] ?? name).pieces(at: " || ").map { text in
+            let pieces = text.utf8.parts(at: UInt8(ascii: "%")).map { String(Substring($0)) }
+            return pieces.dropFirst().reduce(pieces[0]) { $0 + (values.popFirst()?.description ?? "") + $1 }
+        }
+    }
 
     /// Compares the codes and texts.
     public static func == (left: Reason, right: Reason) -> Bool { left.code == right.code && left.text == right.text }
@@ -94,6 +99,11 @@ public struct Reason: Sendable, Hashable {
 
     /// The text without a final full stop, to be continued in a sentence.
     package var clause: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+}
+
+/// Returns a text of `reasons.txt` that is no reason by itself; each `%` there stands for a value.
+package func sentence(_ name: String, _ values: any CustomStringConvertible...) -> String {
+    Reason.texts(of: name, values).first ?? ""
 }
 
 extension Reason: CustomStringConvertible {
@@ -137,7 +147,7 @@ extension Reason {
         case (.entityTag(let old), .entityTag(let new)) where old != new:
             Reason(.entityTagChanged, [.isChange], with: old, new)
         case (.lastModified(let old), .lastModified(let new)) where old != new:
-            Reason(.lastModifiedChanged, Reason("date-changed", with: old, new).text, [.isChange])
+            Reason(.lastModifiedChanged, sentence("date-changed", old, new), [.isChange])
         case (.some(let old), .none):
             Reason("validator-missing", with: old)
         case (.none, _):
@@ -226,7 +236,7 @@ extension Reason {
     // What samples have shown, and where bytes came from.
 
     static func samplesDiffer(at offset: Int64) -> Reason {
-        Reason(.samplesDiffer, Reason("samples-differ", with: offset).text)
+        Reason(.samplesDiffer, sentence("samples-differ", offset))
     }
 
     package static func samplesAgree(_ count: Int) -> Reason { Reason("samples-agree", with: count) }

@@ -21,14 +21,14 @@ package struct Redirection: Sendable {
     /// The reason for not following a redirect.
     package enum Problem: String, Error, CustomStringConvertible {
         /// More redirects in a row than ``Redirection/most``.
-        case tooMany = "there are more redirects in a row than --max-redirs permits (default: 20)"
+        case tooMany = "too-many-redirects"
         /// A redirect from https to http.
-        case downgrade = "it leads from https to http, which a file needs a digest for (--sha256, --checksums)"
+        case downgrade = "redirect-to-http"
         /// `Location` is missing, or not a supported URL.
-        case badLocation = "it has no valid Location"
+        case badLocation = "bad-location"
 
         /// The reason, as the end of a sentence.
-        package var description: String { rawValue }
+        package var description: String { Reason(Reason.Code(rawValue: rawValue)).text }
     }
 
     /// Begins at the requested URL.

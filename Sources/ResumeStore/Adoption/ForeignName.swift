@@ -41,11 +41,11 @@ extension ForeignPartial {
             } else if suffix == ".part", !stem.isEmpty {
                 program = .browserOrYtDlp
                 if isThere((parts.dropLast() + ["\(stem).ytdl"]).joined(separator: "/")) {
-                    obstacle = "yt-dlp has made it from fragments with different URLs"
+                    obstacle = sentence("of-fragments")
                 }
             } else if name.contains(".part-Frag") {
                 program = .browserOrYtDlp
-                obstacle = "it is a fragment of yt-dlp"
+                obstacle = sentence("is-fragment")
             }
         }
 

@@ -143,7 +143,7 @@ extension Collector {
     private func refusal(of length: Int64?, _ space: SpaceDecision, to writer: (any StoreRoom.Receiver)?) async throws
         -> StoreError
     {
-        let download = length.map { "the download has \($0) bytes" } ?? "the download has more bytes than arrived"
+        let download = (length.map { Reason("room-for", with: $0) } ?? Reason("room-for-more")).text
         let limit = store.configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
             let reason = Reason("disk-full", with: download, space.free, store.path)
@@ -152,7 +152,7 @@ extension Collector {
         // If it would not fit alone, it never will.
         let isTooLong = length ?? 0 > limit
         let others = try await store.totals().receivedBytes - (writer?.held ?? 0)
-        let use = isTooLong || others <= 0 ? "" : ", and \(others) bytes of other downloads are in it"
+        let use = isTooLong || others <= 0 ? "" : sentence("room-of-others", others)
         let reason = Reason("store-full", with: download, store.path, limit, use)
         return StoreError(isTooLong ? .noSpace : .overLimit, reason, remedy: .limit)
     }

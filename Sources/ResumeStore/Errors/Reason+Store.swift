@@ -21,10 +21,7 @@ extension Reason {
     }
 
     static func delivered(to place: String, isProved: Bool) -> Reason {
-        Reason(
-            "delivered",
-            "the complete file was delivered to \(place)"
-                + (isProved ? "" : "; no validator or digest proves that it is one version"))
+        Reason("delivered", with: place, isProved ? "" : sentence("delivered-unproved"))
     }
 
     /// Creates the reason that an error of the store is.
@@ -34,15 +31,13 @@ extension Reason {
 
     /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.
     package static func rest(isKept: Bool, isPassedOn: Bool = false) -> String {
-        (isPassedOn ? "the output is incomplete, and wrong" : "nothing was written")
-            + (isKept ? ", and the received file is kept in the store" : "")
+        Reason(isPassedOn ? "output-wrong" : "nothing-written").text + (isKept ? sentence("and-kept") : "")
     }
 
     package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: String) -> Reason {
         let found = found == expected ? nil : found
-        return Reason(
-            .digestMismatch,
-            "the file does not have the expected \(expected.algorithm.rawValue.uppercased()): expected "
-                + "\(expected.hexadecimal), received \(found?.hexadecimal ?? "another one"); \(rest)")
+        let name = expected.algorithm.rawValue.uppercased()
+        let received = found?.hexadecimal ?? "another one"
+        return Reason(.digestMismatch, sentence("other-digest", name, expected.hexadecimal, received, rest))
     }
 }

@@ -15,22 +15,22 @@ extension StoreError {
         guard remedy == .writableStore else { return }
         // Another store would not help.
         remedy = nil
-        advice = Reason("advice-place").text
+        advice = sentence("advice-place")
     }
 
     /// Returns a key as shown in messages.
     package static func shown(_ key: String) -> String { Printable.escaped(DownloadURL.shownKey(key)) }
 
     static func inUse(_ key: String) -> StoreError {
-        StoreError(.inUse, "another task or process is downloading \(shown(key))", advice: "Try again later.")
+        StoreError(.inUse, Reason("in-use", with: shown(key)))
     }
 
     static func nothingHeld(_ key: String) -> StoreError {
-        StoreError(.noEntry, "there is no partial data for \(shown(key))")
+        StoreError(.noEntry, Reason("nothing-held", with: shown(key)))
     }
 
     static func notHeld(_ range: Range<Int64>) -> StoreError {
-        StoreError(.notHeld, "not all bytes from \(range.lowerBound) to \(range.upperBound &- 1) have been received")
+        StoreError(.notHeld, Reason("not-held", with: range.lowerBound, range.upperBound &- 1))
     }
 
     /// Returns the error for bytes that exceed a limit, if the total length is unknown.

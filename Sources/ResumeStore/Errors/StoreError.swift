@@ -111,15 +111,13 @@ public struct StoreError: Error, Sendable, Equatable {
     /// It must be called before anything waits; it only reads memory.
     package static func refuseForkedChild() throws(StoreError) {
         guard ForkedChild.isCurrent else { return }
-        throw StoreError(
-            .forkedChild, "this process is a fork of one with an open store, and the store's threads do not run in it",
-            advice: "Use stores only in the parent, or run a program (exec) in the child and open the store there.")
+        throw StoreError(.forkedChild, Reason("forked-child"))
     }
 }
 
 extension StoreError: CustomStringConvertible {
     /// The message, and what to do about it.
-    public var description: String { description(with: remedy?.rawValue) }
+    public var description: String { description(with: remedy?.text) }
 
     /// Returns the description with other words for the remedy.
     package func description(with remedy: String?) -> String {
@@ -145,7 +143,7 @@ extension StoreError {
         case let error as StoreError:
             self = error
         case let error as SQLiteError where error.isClosed:
-            self.init(.misuse, "the store is closed", advice: "Open it again, or close it later.")
+            self.init(.misuse, Reason("store-closed"))
         case let error as SQLiteError:
             let (code, remedy): (Code, Remedy?) =
                 switch error.code {
@@ -161,10 +159,10 @@ extension StoreError {
                 code, "the store's database\(place) failed: \(error.message)", advice: error.advice, remedy: remedy,
                 cause: error)
         case let error as SystemError:
-            self.init(
-                error.isOutOfSpace ? .noSpace : .io, error.description,
-                advice: error.isOutOfSpace ? "Free some space; the partial data is kept." : "",
-                remedy: error.isRefused && !error.isOutOfSpace ? .writableStore : nil, cause: error)
+            let isFull = error.isOutOfSpace
+            let remedy: Remedy? = error.isRefused && !isFull ? .writableStore : nil
+            let reason = Reason(isFull ? "no-space" : "failed-call", with: error)
+            self.init(isFull ? .noSpace : .io, reason, remedy: remedy, cause: error)
         default:
             self.init(.io, "\(error)", cause: error)
         }

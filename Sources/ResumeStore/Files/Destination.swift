@@ -80,18 +80,16 @@ package struct Destination: Sendable, Hashable {
                 guard error.isRefused, isWrittenInPlace(in: open) else { throw error }
             }
         } catch let error as SystemError {
-            throw StoreError(
-                .destination, "cannot write \(self.path): \(error.description)", advice: Self.advice(on: error),
-                cause: error)
+            let reason = Reason(Self.problem(of: error), with: self.path, error)
+            throw StoreError(.destination, reason, cause: error)
         }
     }
 
-    private static func advice(on error: SystemError) -> String {
+    private static func problem(of error: SystemError) -> Reason.Code {
         switch error.number {
-        case ENOENT: "Create the folder first, or choose another one."
-        case EINVAL, EILSEQ, ENAMETOOLONG:
-            "Its file system has no such names: choose another one. In a list, it follows a tab after the URL."
-        default: "Choose a location that this user may write to."
+        case ENOENT: "no-folder"
+        case EINVAL, EILSEQ, ENAMETOOLONG: "not-a-name-there"
+        default: "not-writable"
         }
     }
 
@@ -191,7 +189,7 @@ package struct Destination: Sendable, Hashable {
     /// The error for an existing file that is not this program's.
     package func isRefused(_ refusal: NameDecision.Refusal) -> StoreError {
         let path = Printable.escaped(path)
-        let rest = refusal.mayContinue ? " If it is a part, --from \(ShellWord.quoted(path)) continues it." : ""
+        let rest = refusal.mayContinue ? sentence("may-be-part", ShellWord.quoted(path)) : ""
         let cause = SystemError(number: EEXIST, call: "rename", path: self.path)
         return StoreError(.destinationExists, Reason("not-replaced", with: path, refusal.text, rest), cause: cause)
     }

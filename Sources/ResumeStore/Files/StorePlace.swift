@@ -164,21 +164,21 @@ extension StorePlace {
     private static func problem(_ status: FileStatus, at path: String) -> String? {
         let isTrusted = [geteuid(), 0].contains(status.owner)
         if !isTrusted, status.owner != unknownUser || seesAllUsers {
-            return Reason("replaceable-owner", with: status.owner).text
+            return sentence("replaceable-owner", status.owner)
         }
         // The permissions of links do not count; in a folder with a sticky bit, names belong to their owners.
         let writers = status.permissions & 0o1022
         guard status.kind == .folder, writers & 0o1000 == 0 else { return nil }
         if writers & 0o002 != 0 {
-            return Reason("replaceable-all").text
+            return sentence("replaceable-all")
         }
         guard writers != 0 else { return nil }
         guard LocalGroup(number: status.group).isPrivate else {
-            return Reason("replaceable-group", with: status.group).text
+            return sentence("replaceable-group", status.group)
         }
         // Then the permissions of the group are the most that anyone in the list may do.
         guard (try? Folder(path))?.hasList("access") != false else { return nil }
-        return Reason("replaceable-list").text
+        return sentence("replaceable-list")
     }
 
     /// The owner that the kernel reports for users that have no ID in this user namespace.

@@ -64,7 +64,7 @@ final class MemoryBlob: BodyStorage {
     func write(_ bytes: RawSpan, at offset: Int64) throws {
         try state.withLock { state in
             guard let start = Int(exactly: offset), (0...state.bytes.count).contains(start) else {
-                throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
+                throw StoreError(.misuse, Reason("beyond-received"))
             }
             let (end, overflow) = start.addingReportingOverflow(bytes.byteCount)
             guard !overflow, end <= limit else {

@@ -102,7 +102,7 @@ package final class PassedBytes: BodyStorage {
         try state.withLock { state in
             try state.requireEnd(at: offset)
             guard offset == state.end else {
-                throw StoreError(.misuse, "bytes were written beyond the end of the received bytes")
+                throw StoreError(.misuse, Reason("beyond-received"))
             }
             if var again = state.again {
                 let passed = bytes.extracting(first: Int(clamping: state.passed - state.end))

@@ -172,7 +172,7 @@ extension Connection {
 
     /// Returns the digest that the bytes of an entry do not match.
     borrowing func refusedDigest(id: Int64) throws -> HTTPDigest? {
-        HTTPDigest(field: try first("SELECT refused_digest FROM download WHERE id = ?", id) { $0.text(0) })
+        HTTPDigest(written: try first("SELECT refused_digest FROM download WHERE id = ?", id) { $0.text(0) })
     }
 
     /// Returns another complete variant that does not match the digest either, and was fetched with the same request or

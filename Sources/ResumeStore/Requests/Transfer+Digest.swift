@@ -6,7 +6,7 @@ import ResumeSQLite
 extension Transfer {
     /// Whether bytes go on only because of the digest that the caller names.
     package var isUnderDigest: Bool {
-        (exchange.resource == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.digest
+        (exchange.resource == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.proof
     }
 
     /// Whether stored bytes carry the mark of a digest.
@@ -18,7 +18,7 @@ extension Transfer {
     func beginMarked() async throws {
         exchange.resource = .underDigest
         writer.withhold()
-        guard let mark = policy.digest?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
+        guard let mark = policy.proof?.fieldValue, entry.chunks.current?.mark != mark, let blob else { return }
         guard memory == nil else {
             if !isMarked { entry.content?.chunks = Entry.Chunk.inMemory(held) }
             entry.content?.chunks.append(Entry.Chunk(path: "", offset: held, length: 0, durable: 0, mark: mark))

@@ -141,10 +141,10 @@ extension ResumeData: CustomStringConvertible {
 
 extension InvalidInput {
     /// Bytes that were not created by this library, or are incomplete.
-    static let notResumeData = InvalidInput(Reason("bad-data").text)
+    static let notResumeData = InvalidInput(sentence("bad-data"))
 
     /// Bytes that were created by a newer release.
     static func newerResumeData(_ version: Int) -> InvalidInput {
-        InvalidInput(Reason("newer-data", with: version).text)
+        InvalidInput(sentence("newer-data", version))
     }
 }

@@ -66,7 +66,7 @@ extension Transfer {
         try await leaveForeignEntry()
         try claim()
         guard !hasAllBytes, receivedBytes <= bytes.count else {
-            throw StoreError(.holdsMore, "the store on disk already has more bytes of \(StoreError.shown(key))")
+            throw StoreError(.holdsMore, Reason("disk-has-more", with: StoreError.shown(key)))
         }
         let count = Int64(bytes.count)
         try await Collector(store).makeRoom(forCopy: count)

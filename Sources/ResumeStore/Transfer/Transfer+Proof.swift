@@ -91,7 +91,7 @@ extension Transfer {
     /// A validator identifies a representation of one resource only (RFC 9110, 8.8.1): at another origin or path the same
     /// one may stand for other bytes. Before the first response, the requested URLs are compared.
     var isMoved: Bool {
-        if policy.digest != nil { return false }
+        if policy.hasDigest { return false }
         if exchange.isOfOther { return true }
         guard caller.provenance == nil || exchange.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
             let old = try? DownloadURL(entry.url)

@@ -1,6 +1,7 @@
-// SHA-256 and SHA-512, FIPS 180-4.
+// SHA-1, SHA-256 and SHA-512: FIPS 180-4. MD5: RFC 1321.
 #include "CResumeChecksum.h"
 
+#include <math.h>
 #include <string.h>
 
 static const uint64_t constants_512[80] = {
@@ -22,8 +23,8 @@ static const uint64_t constants_512[80] = {
     0x431d67c49c100d4c, 0x4cc5d4becb3e42b6, 0x597f299cfc657e2a, 0x5fcb6fab3ad6faec, 0x6c44198c4a475817,
 };
 
-// The first halves of these (section 4.2.2), set before the first hash begins.
-static uint32_t constants_256[64];
+// The first halves of these (section 4.2.2), and those of MD5, set before the first hash begins.
+static uint32_t constants_256[64], constants_md5[64];
 
 // All processors that Swift supports are little-endian.
 static uint32_t big_endian_32(const uint8_t *bytes) {
@@ -154,13 +155,61 @@ static int has_instruction(void) {
 static int has_instruction(void) { return 0; }
 #endif
 
-static void compress(struct resume_sha2 *hash, const uint8_t *bytes, size_t blocks) {
-    if (hash->block_size == 128) {
-        compress_512(hash->state.words_64, bytes, blocks);
-    } else if (hash->by_instruction) {
-        compress_256_by_instruction(hash->state.words_32, bytes, blocks);
-    } else {
-        compress_256(hash->state.words_32, bytes, blocks);
+#define ROTATE_LEFT(value, count) ROTATE(value, 32 - (count))
+
+// Section 6.1.2.
+static void compress_sha1(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
+    static const uint32_t constants[4] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
+    for (; blocks > 0; blocks--, bytes += 64) {
+        uint32_t w[80], s[5];
+        memcpy(s, state, sizeof s);
+        for (int t = 0; t < 16; t++) w[t] = big_endian_32(bytes + 4 * t);
+        for (int t = 16; t < 80; t++) w[t] = ROTATE_LEFT(w[t - 3] ^ w[t - 8] ^ w[t - 14] ^ w[t - 16], 1);
+#pragma clang loop unroll(full)
+        for (int t = 0; t < 80; t++) {
+            const uint32_t parity = s[1] ^ s[2] ^ s[3];
+            const uint32_t mixed[4] = {CHOOSE(s[1], s[2], s[3]), parity, MAJORITY(s[1], s[2], s[3]), parity};
+            const uint32_t sum = ROTATE_LEFT(s[0], 5) + mixed[t / 20] + s[4] + constants[t / 20] + w[t];
+            s[4] = s[3];
+            s[3] = s[2];
+            s[2] = ROTATE_LEFT(s[1], 30);
+            s[1] = s[0];
+            s[0] = sum;
+        }
+        for (int i = 0; i < 5; i++) state[i] += s[i];
+    }
+}
+
+// Section 3.4.
+static void compress_md5(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
+    static const int turns[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
+    for (; blocks > 0; blocks--, bytes += 64) {
+        uint32_t w[16], s[4];
+        memcpy(w, bytes, sizeof w);
+        memcpy(s, state, sizeof s);
+#pragma clang loop unroll(full)
+        for (int t = 0; t < 64; t++) {
+            const uint32_t b = s[1], c = s[2], d = s[3];
+            const uint32_t mixed[4] = {CHOOSE(b, c, d), CHOOSE(d, b, c), b ^ c ^ d, c ^ (b | ~d)};
+            const int index[4] = {t, 5 * t + 1, 3 * t + 5, 7 * t};
+            const uint32_t sum = s[0] + mixed[t / 16] + constants_md5[t] + w[index[t / 16] & 15];
+            s[0] = d;
+            s[3] = c;
+            s[2] = b;
+            s[1] = b + ROTATE_LEFT(sum, turns[t / 16][t & 3]);
+        }
+        for (int i = 0; i < 4; i++) state[i] += s[i];
+    }
+}
+
+static void compress(struct resume_hash *hash, const uint8_t *bytes, size_t blocks) {
+    switch (hash->kind) {
+    case resume_md5: return compress_md5(hash->state.words_32, bytes, blocks);
+    case resume_sha1: return compress_sha1(hash->state.words_32, bytes, blocks);
+    case resume_sha256:
+        if (hash->by_instruction) return compress_256_by_instruction(hash->state.words_32, bytes, blocks);
+        return compress_256(hash->state.words_32, bytes, blocks);
+    case resume_sha512: return compress_512(hash->state.words_64, bytes, blocks);
     }
 }
 
@@ -170,36 +219,41 @@ static int knows_instruction(void) {
     int known = __atomic_load_n(&answer, __ATOMIC_ACQUIRE);
     if (known < 0) {
         // Threads that do this concurrently write the same numbers.
-        for (int i = 0; i < 64; i++)
+        for (int i = 0; i < 64; i++) {
             __atomic_store_n(&constants_256[i], (uint32_t)(constants_512[i] >> 32), __ATOMIC_RELAXED);
+            __atomic_store_n(&constants_md5[i], (uint32_t)(fabs(sin(i + 1)) * 0x1p32), __ATOMIC_RELAXED);
+        }
         known = has_instruction();
         __atomic_store_n(&answer, known, __ATOMIC_RELEASE);
     }
     return known;
 }
 
-struct resume_sha2 resume_sha256(void) {
-    // Section 5.3.3.
-    return (struct resume_sha2){
-        .state.words_32 = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
-                           0x5be0cd19},
-        .block_size = 64,
-        .by_instruction = (uint8_t)knows_instruction(),
+struct resume_hash resume_hash_begin(enum resume_hash_kind kind) {
+    // Sections 5.3.1, 5.3.3 and 5.3.5; section 3.3 of RFC 1321.
+    static const uint32_t short_words[8] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    static const uint64_t words[8] = {
+        0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
+        0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
     };
+    struct resume_hash hash = {.kind = kind, .by_instruction = (uint8_t)knows_instruction()};
+    for (int i = 0; i < 8; i++) {
+        if (kind == resume_sha512) {
+            hash.state.words_64[i] = words[i];
+        } else {
+            hash.state.words_32[i] = kind == resume_sha256 ? (uint32_t)(words[i] >> 32) : short_words[i];
+        }
+    }
+    // MD5 has four words, and SHA-1 five.
+    if (kind == resume_md5) hash.state.words_32[4] = 0;
+    return hash;
 }
 
-struct resume_sha2 resume_sha512(void) {
-    // Section 5.3.5.
-    return (struct resume_sha2){
-        .state.words_64 = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
-                           0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179},
-        .block_size = 128,
-    };
-}
+static size_t block_size(const struct resume_hash *hash) { return hash->kind == resume_sha512 ? 128 : 64; }
 
-void resume_sha2_update(struct resume_sha2 *hash, const void *bytes, size_t count) {
+void resume_hash_update(struct resume_hash *hash, const void *bytes, size_t count) {
     const uint8_t *input = bytes;
-    const size_t size = hash->block_size, pending = hash->count % size;
+    const size_t size = block_size(hash), pending = hash->count % size;
     hash->count += count;
     if (pending > 0) {
         const size_t taken = count < size - pending ? count : size - pending;
@@ -212,26 +266,24 @@ void resume_sha2_update(struct resume_sha2 *hash, const void *bytes, size_t coun
     if (count % size > 0) memcpy(hash->block, input + count - count % size, count % size);
 }
 
-void resume_sha2_final(struct resume_sha2 hash, uint8_t *digest) {
+void resume_hash_final(struct resume_hash hash, uint8_t digest[64]) {
     // Section 5.1: a one bit, zeros, and the number of bits in the last 8 or 16 bytes of a block.
-    const size_t size = hash.block_size, pending = hash.count % size;
+    const size_t size = block_size(&hash), pending = hash.count % size;
     memset(hash.block + pending, 0, size - pending);
     hash.block[pending] = 0x80;
     if (pending + 1 + size / 8 > size) {
         compress(&hash, hash.block, 1);
         memset(hash.block, 0, size);
     }
-    const uint64_t bits = __builtin_bswap64(hash.count << 3);
+    const int is_md5 = hash.kind == resume_md5;
+    const uint64_t bits = is_md5 ? hash.count << 3 : __builtin_bswap64(hash.count << 3);
     memcpy(hash.block + size - 8, &bits, 8);
     if (size == 128) hash.block[size - 9] = (uint8_t)(hash.count >> 61);
     compress(&hash, hash.block, 1);
     for (int i = 0; i < 8; i++) {
-        if (size == 128) {
-            const uint64_t word = __builtin_bswap64(hash.state.words_64[i]);
-            memcpy(digest + 8 * i, &word, 8);
-        } else {
-            const uint32_t word = __builtin_bswap32(hash.state.words_32[i]);
-            memcpy(digest + 4 * i, &word, 4);
-        }
+        const uint32_t word = is_md5 ? __builtin_bswap32(hash.state.words_32[i]) : hash.state.words_32[i];
+        const uint64_t wide = size == 128 ? hash.state.words_64[i] : (uint64_t)word << 32;
+        const uint64_t swapped = __builtin_bswap64(wide);
+        memcpy(digest + size / 16 * i, &swapped, size / 16);
     }
 }
