@@ -1,4 +1,5 @@
 import HTTPTypes
+import ResumeFiles
 import ResumeHTTP
 import ResumeSQLite
 @testable import ResumeStore
@@ -32,6 +33,23 @@ struct TransferTests {
             #expect(try folder.blobs().isEmpty)
             #expect(try await second.totals() == Totals(entries: 0, receivedBytes: 0))
             #expect(try await second.events(for: Self.url).map(\.kind) == [.started, .resumed, .delivered])
+        }
+    }
+
+    @Test("The number of a row is not one that a process which is being killed still has locked", arguments: [1, 3])
+    func lockedNumber(count: Int64) async throws {
+        try await DownloadStore.with { store, folder in
+            let server = HonestServer(sampleBytes(300_000))
+            // Its transaction is rolled back before the kernel closes its last file, and the next row gets the number.
+            let ending = try store.folder.locks(.leases)
+            for id in 1...count { #expect(try ending.tryLock(id)) }
+            let transfer = try await store.begin()
+            #expect(try await server.fill(transfer, upTo: 200_000) == false)
+            try await transfer.close()
+            #expect(try await store.totals() == Totals(entries: 1, receivedBytes: 200_000))
+            #expect(try await store.entries().map(\.id) == [count + 1])
+            #expect(try await server.deliver(try await store.begin(), to: folder["out"]))
+            #expect(try await store.totals() == Totals(entries: 0, receivedBytes: 0))
         }
     }
 

@@ -149,19 +149,24 @@ extension Connection {
     /// - Returns: The entry; nil if the key has one already.
     borrowing func claim(_ entry: Entry, url: String, in folder: StoreFolder) throws -> Fresh? {
         let now = WallClock.milliseconds
-        let added = try run(
-            """
-            INSERT INTO download (key, variant, url, selection, destination, created_at, used_at, boot_id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
-            """, entry.key, entry.variant, url, entry.selection?.description, entry.destination, now, now,
-            BootIdentifier.current)
-        guard added > 0 else { return nil }
-        let id = lastInsertRowID
-        try addToTotals(entries: 1)
-        guard let lease = try Lease.take(id, in: folder), let row = try self.entry(id: id) else {
-            return nil
+        // While the kernel closes the files of a process that was killed, its transaction is undone before its locks are:
+        // then the next row gets a number that is still locked.
+        for _ in 0..<100 {
+            let added = try run(
+                """
+                INSERT INTO download (key, variant, url, selection, destination, created_at, used_at, boot_id)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+                """, entry.key, entry.variant, url, entry.selection?.description, entry.destination, now, now,
+                BootIdentifier.current)
+            guard added > 0 else { return nil }
+            let id = lastInsertRowID
+            if let lease = try Lease.take(id, in: folder), let row = try self.entry(id: id) {
+                try addToTotals(entries: 1)
+                return Fresh(entry: row, lease: lease)
+            }
+            try run("DELETE FROM download WHERE id = ?", id)
         }
-        return Fresh(entry: row, lease: lease)
+        return nil
     }
 
     /// Returns the ID of a key's row, even if the rest of the row is unreadable.
