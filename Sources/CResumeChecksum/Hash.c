@@ -230,22 +230,25 @@ static int knows_instruction(void) {
 }
 
 struct resume_hash resume_hash_begin(enum resume_hash_kind kind) {
-    // Sections 5.3.1, 5.3.3 and 5.3.5; section 3.3 of RFC 1321.
-    static const uint32_t short_words[8] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-    static const uint64_t words[8] = {
+    // Section 3.3 of RFC 1321; sections 5.3.1, 5.3.3 and 5.3.5.
+    static const uint32_t words_32[3][8] = {
+        {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476},
+        {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0},
+        {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19},
+    };
+    static const uint64_t words_64[8] = {
         0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
         0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
     };
-    struct resume_hash hash = {.kind = kind, .by_instruction = (uint8_t)knows_instruction()};
-    for (int i = 0; i < 8; i++) {
-        if (kind == resume_sha512) {
-            hash.state.words_64[i] = words[i];
-        } else {
-            hash.state.words_32[i] = kind == resume_sha256 ? (uint32_t)(words[i] >> 32) : short_words[i];
-        }
+    struct resume_hash hash;
+    hash.kind = kind;
+    hash.count = 0;
+    hash.by_instruction = (uint8_t)knows_instruction();
+    if (kind == resume_sha512) {
+        memcpy(hash.state.words_64, words_64, sizeof words_64);
+    } else {
+        memcpy(hash.state.words_32, words_32[kind], sizeof words_32[kind]);
     }
-    // MD5 has four words, and SHA-1 five.
-    if (kind == resume_md5) hash.state.words_32[4] = 0;
     return hash;
 }
 
@@ -280,10 +283,13 @@ void resume_hash_final(struct resume_hash hash, uint8_t digest[64]) {
     memcpy(hash.block + size - 8, &bits, 8);
     if (size == 128) hash.block[size - 9] = (uint8_t)(hash.count >> 61);
     compress(&hash, hash.block, 1);
-    for (int i = 0; i < 8; i++) {
-        const uint32_t word = is_md5 ? __builtin_bswap32(hash.state.words_32[i]) : hash.state.words_32[i];
-        const uint64_t wide = size == 128 ? hash.state.words_64[i] : (uint64_t)word << 32;
-        const uint64_t swapped = __builtin_bswap64(wide);
-        memcpy(digest + size / 16 * i, &swapped, size / 16);
+    for (int i = 0; size == 128 && i < 8; i++) {
+        const uint64_t word = __builtin_bswap64(hash.state.words_64[i]);
+        memcpy(digest + 8 * i, &word, 8);
+    }
+    for (int i = 0; size == 64 && i < 8; i++) {
+        const uint32_t word = hash.state.words_32[i];
+        const uint32_t swapped = is_md5 ? word : __builtin_bswap32(word);
+        memcpy(digest + 4 * i, &swapped, 4);
     }
 }

@@ -59,9 +59,7 @@ public final class CurlTransport: Transport {
     }
 
     private func send(_ request: HTTPRequest, within timeout: Duration?) async throws -> TransportResponse {
-        guard NetworkThread.isUsable else {
-            throw TransportError(.invalidRequest, sentence("curl-old"))
-        }
+        guard NetworkThread.isUsable else { throw TransportError(.invalidRequest, sentence("curl-old")) }
         let url = try DownloadURL(of: request)
         let proxy = try configuration.proxies?.proxy(for: url)
         let exchange = Exchange(request, to: url, by: proxy, configuration.cookies ?? CookieJar.current, in: queue)
@@ -70,9 +68,7 @@ public final class CurlTransport: Transport {
             let head = try await exchange.head(within: timeout)
             return TransportResponse(head: head, body: exchange, trust: url.scheme == "https" ? trust : nil)
         } catch var error as TransportError where error.code == .nameNotResolved {
-            guard proxy == nil, configuration.addresses.routes.isEmpty else {
-                throw error
-            }
+            guard proxy == nil, configuration.addresses.routes.isEmpty else { throw error }
             // libcurl does not tell a resolver that does not answer from one that knows no such name.
             try Task.checkCancellation()
             error.isUnknownHost = try await Blocking.run { [configuration] in

@@ -189,6 +189,23 @@ struct DeliveryPlaceTests {
         }
     }
 
+    @Test("A file that is there is skipped where nothing can be written")
+    func skippedReadOnly() async throws {
+        try await Place.with(16_000) { place async throws in
+            let real = place.folder["real"]
+            mkdir(real, 0o755)
+            try Files.write([1], to: "\(real)/a.bin")
+            try await place.mounted("mount", "--bind", real, place.out) { () async throws in
+                #expect(try await Shell.outcome("mount", ["-o", "remount,bind,ro", place.out]).status == 0)
+                let skipped = try await place.get("a.bin", ["--skip-existing"])
+                #expect(skipped.status == 0, "\(skipped.errors)")
+                #expect(try await place.get("b.bin", ["--skip-existing"]).status == 73)
+                #expect(try await place.get("a.bin").status == 73)
+                #expect(place.server.requests.isEmpty)
+            }
+        }
+    }
+
     @Test("Killed at any call on a mounted file: the next run writes it again, from what is stored", arguments: lengths)
     func killedInPlace(length: Int64) async throws {
         try await Place.with(length) { place async throws in

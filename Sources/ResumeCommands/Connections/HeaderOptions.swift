@@ -9,9 +9,7 @@ struct HeaderOptions: ParsableArguments {
     mutating func validate() throws {
         headers = try headers.flatMap { try lines($0) }
         for header in headers {
-            guard let name = HeaderLine.field(header)?.name else {
-                throw ValidationError(sentence("bad-field"))
-            }
+            guard let name = HeaderLine.field(header)?.name else { throw ValidationError(sentence("bad-field")) }
             guard !Plan.ownedFieldNames.contains(name) else {
                 let instead =
                     name == .acceptEncoding ? "; use get --accept-encoding" : name == .range ? "; use get --range" : ""

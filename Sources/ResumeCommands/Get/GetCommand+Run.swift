@@ -17,6 +17,7 @@ extension GetCommand {
         try makeDirectory()
         // Before the first connection is made. One of several that cannot be written does not stop the others.
         for item in first.items where !writesToOutput {
+            if files.skipExisting, Folder.isThere(item.path) { break }
             let request = list.request(for: item)
             do {
                 _ = try await Blocking.run {

@@ -163,9 +163,7 @@ struct Checksums {
 
     /// Parses a line of gpg, whose digest may go on in the next ones: `NAME: HEX HEX …`, or `NAME: SHA256 = HEX HEX …`.
     private static func beginning(of text: String) -> (name: String, digits: String)? {
-        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), colon > text.startIndex else {
-            return nil
-        }
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), colon > text.startIndex else { return nil }
         let parts = text[colon...].dropFirst().parts(at: "=", most: 1)
         guard parts.count == 1 || isAlgorithm(parts[0]) else { return nil }
         return digits(in: parts[parts.count - 1]).map { (String(text[..<colon]), $0) }

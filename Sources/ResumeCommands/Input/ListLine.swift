@@ -27,9 +27,7 @@ struct ListLine {
     /// - Throws: ``CommandFailure`` with what is wrong with it, and what to write instead.
     init(_ line: InputFile.Line, as format: Format) throws(CommandFailure) {
         guard let text = line.text else { throw CommandFailure(.usage, Reason("list-not-utf8")) }
-        guard !line.isOption || format == .urls else {
-            throw CommandFailure(.usage, Reason("list-option-alone"))
-        }
+        guard !line.isOption || format == .urls else { throw CommandFailure(.usage, Reason("list-option-alone")) }
         let parts = text.utf8.parts(at: 0x09)
         url = String(Substring(parts[0]))
         if parts.count > 1 || url.utf8.contains(0x20) {

@@ -217,7 +217,7 @@ extension [String: String] {
 
     private func absolutePath(_ variable: String?) -> String? {
         guard let path = variable.flatMap({ self[$0] }),
-            path.utf8.first == UInt8(ascii: "/")
+            path.utf8.first == .slash
         else { return nil }
         return path
     }

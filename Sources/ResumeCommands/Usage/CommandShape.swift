@@ -84,9 +84,7 @@ extension ParsableCommand {
     /// That command parses the others: as a part of the program, the parser makes its options twice. Without others, the
     /// parser would answer a missing one with all of the help.
     static func parse(all arguments: [String]) throws -> any ParsableCommand {
-        guard arguments.count > 1, let command = subcommand(arguments[0]) else {
-            return try parseAsRoot(arguments)
-        }
+        guard arguments.count > 1, let command = subcommand(arguments[0]) else { return try parseAsRoot(arguments) }
         return try command.parseAsRoot(Array(arguments.dropFirst()))
     }
 }

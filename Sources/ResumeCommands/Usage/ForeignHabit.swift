@@ -56,9 +56,7 @@ struct ForeignHabit {
         if let problem = ofRemoteName, shape.takesValue("-O") == false {
             return problem
         }
-        guard isForeign, let advice = ForeignOptions.advice(on: option, shape) else {
-            return nil
-        }
+        guard isForeign, let advice = ForeignOptions.advice(on: option, shape) else { return nil }
         let name = shape.argument(option)?.longNames.last ?? ""
         let here = takesValue ? "--\(name), as in curl" : "--\(name)"
         return "\(advice). Here, \(option) is \(here)."

@@ -98,9 +98,7 @@ enum ForeignOptions {
         if advice == "same" {
             return nil
         }
-        guard advice.hasPrefix("=") else {
-            return advice.replacing("`", with: "")
-        }
+        guard advice.hasPrefix("=") else { return advice.replacing("`", with: "") }
         let option = String(advice.dropFirst())
         return shape.argument(option) == nil ? nil : "use \(option)"
     }

@@ -74,21 +74,9 @@ public struct Reason: Sendable, Hashable {
 
     /// Creates a reason whose text is a line of `reasons.txt`, after its code; each `%` there stands for a value.
     package init(_ code: Code, _ facts: Set<Fact> = [], with values: (any CustomStringConvertible)...) {
-        let texts = Self.texts(of: code.rawValue, values)
+        let texts = WordTable.texts(of: code.rawValue, values)
         self.init(code, texts.first ?? "", facts)
         advice = texts.dropFirst().first ?? ""
-    }
-
-    private static let table = WordTable(PackageResources.reasons_txt)
-
-    /// Returns a line of the table with its values, and the advice that it may have.
-    fileprivate static func texts(of name: String, _ values: [any CustomStringConvertible]) -> [String] {
-        var values = values[...]
-        // Before the values are put in, since a path may contain the mark.
-        return (table[name] ?? name).pieces(at: " || ").map { text in
-            let pieces = text.utf8.parts(at: UInt8(ascii: "%")).map { String(Substring($0)) }
-            return pieces.dropFirst().reduce(pieces[0]) { $0 + (values.popFirst()?.description ?? "") + $1 }
-        }
     }
 
     /// Compares the codes and texts.
@@ -99,11 +87,6 @@ public struct Reason: Sendable, Hashable {
 
     /// The text without a final full stop, to be continued in a sentence.
     package var clause: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
-}
-
-/// Returns a text of `reasons.txt` that is no reason by itself; each `%` there stands for a value.
-package func sentence(_ name: String, _ values: any CustomStringConvertible...) -> String {
-    Reason.texts(of: name, values).first ?? ""
 }
 
 extension Reason: CustomStringConvertible {

@@ -23,6 +23,31 @@ package struct WordTable: Sendable {
         guard let words = lists[list] else { preconditionFailure("words.txt has no list \(list)") }
         return Set(words.pieces(at: " "))
     }
+
+    private static let reasons = WordTable(PackageResources.reasons_txt)
+
+    /// Returns a line of `reasons.txt` with its values, and the advice that it may have.
+    static func texts(of name: String, _ values: [any CustomStringConvertible]) -> [String] {
+        var values = values[...]
+        let line = reasons[name] ?? name
+        // By bytes, since each file has such a text. Split before the values are put in: a path may contain the marks.
+        return (line.utf8.contains(UInt8(ascii: "|")) ? line.pieces(at: " || ") : [line]).map { text in
+            var bytes: [UInt8] = []
+            for byte in text.utf8 {
+                if byte != UInt8(ascii: "%") {
+                    bytes.append(byte)
+                } else if let value = values.popFirst() {
+                    bytes += value.description.utf8
+                }
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+}
+
+/// Returns a text of `reasons.txt` that is no reason by itself; each `%` there stands for a value.
+package func sentence(_ name: String, _ values: any CustomStringConvertible...) -> String {
+    WordTable.texts(of: name, values).first ?? ""
 }
 
 extension String {

@@ -21,7 +21,7 @@ extension Reason {
     }
 
     static func delivered(to place: String, isProved: Bool) -> Reason {
-        Reason("delivered", with: place, isProved ? "" : sentence("delivered-unproved"))
+        isProved ? Reason("delivered", with: place) : Reason("delivered", sentence("delivered-unproved", place))
     }
 
     /// Creates the reason that an error of the store is.

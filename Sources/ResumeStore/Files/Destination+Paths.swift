@@ -20,6 +20,6 @@ extension Destination {
 
     static func startOfName(in path: String) -> String.Index {
         // Compares bytes, because a name that begins with a combining mark would hide the slash before it.
-        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+        path.utf8.lastIndex(of: .slash).map { path.utf8.index(after: $0) } ?? path.startIndex
     }
 }

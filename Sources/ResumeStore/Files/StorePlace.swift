@@ -48,7 +48,7 @@ package struct StorePlace {
                     throw SystemError(number: ELOOP, call: "open", path: store)
                 }
                 let target = try Folder.target(ofLink: next)
-                if target.utf8.first == UInt8(ascii: "/") { path = "" }
+                if target.utf8.first == .slash { path = "" }
                 rest = Self.split(target) + rest
             default:
                 path = next
@@ -61,7 +61,7 @@ package struct StorePlace {
     /// Returns the names of an absolute path, or of one in the working folder.
     private static func names(_ path: String) throws(SystemError) -> [String] {
         guard !path.isEmpty else { throw SystemError(number: ENOENT, call: "open", path: path) }
-        if path.utf8.first == UInt8(ascii: "/") { return split(path) }
+        if path.utf8.first == .slash { return split(path) }
         guard let working = unsafe getcwd(nil, 0) else {
             throw SystemError(number: errno, call: "getcwd", path: path)
         }
@@ -71,7 +71,7 @@ package struct StorePlace {
 
     /// By bytes, since a combining mark may follow a slash.
     private static func split(_ path: String) -> [String] {
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        let parts = path.utf8.split(separator: .slash)
         return parts.map { String(Substring($0)) }.filter { $0 != "." }
     }
 
