@@ -109,7 +109,7 @@ struct Exchange {
             } else {
                 // Only the bytes themselves can show that the file is the same.
                 status == 206
-                    && (policy.hasDigest
+                    && (policy.hasProof
                         || policy.allowsUnvalidated && compared >= ResumePolicy.unvalidatedOverlap)
             }
         return .expecting([
@@ -122,7 +122,7 @@ struct Exchange {
             "the same validator stays": part.representation.validator == old?.validator,
             "the same length": old?.completeLength == nil || complete == nil || old?.completeLength == complete,
             "uncoded": isUncoded,
-            "does not always vary": policy.hasDigest || !answer.values("vary").contains([UInt8(ascii: "*")]),
+            "does not always vary": policy.hasProof || !answer.values("vary").contains([UInt8(ascii: "*")]),
         ])
     }
 }

@@ -36,7 +36,7 @@ struct AdoptCommand: ContextCommand {
     func run(_ context: CommandContext) async throws {
         try InputFile.requireReadable(path)
         guard let url = try url ?? ForeignPartial(examining: path).url?.absoluteString else {
-            throw CommandFailure(.usage, Reason("adopt-no-url", with: path))
+            throw CommandFailure(.usage, sentence("adopt-no-url", path))
         }
         let get = try get(url)
         let list = try DownloadList(get, context)

@@ -79,7 +79,7 @@ struct DoctorCommand: ContextCommand {
         }
         for finding in findings { context.print(VerifyCommand.line(finding)) }
         guard !report.wasWhole else {
-            return context.print((findings.isEmpty ? Reason("doctor-whole") : Reason("doctor-removed")).text)
+            return context.print(sentence(findings.isEmpty ? "doctor-whole" : "doctor-removed"))
         }
         for key in report.saved { context.print("recovered: \(Redaction.key(key))") }
         for key in report.lost { context.print("lost: \(Redaction.key(key)): none of its bytes could be verified") }

@@ -48,7 +48,7 @@ struct PurgeCommand: ContextCommand {
         Rendering.finish(report, dryRun: dryRun, asJSON: json, context)
         if !named.unknown.isEmpty {
             let names = named.unknown.map(context.shown).joined(separator: ", ")
-            throw CommandFailure(.refused, Reason("no-entry-of", with: names))
+            throw CommandFailure(.refused, sentence("no-entry-of", names))
         }
         guard report.removedCount == 0, !named.isDelivered || report.inUseCount + report.pinnedCount > 0 else { return }
         let states = (report.inUseCount > 0 ? ["in use"] : []) + (report.pinnedCount > 0 ? ["pinned"] : [])
@@ -102,7 +102,7 @@ struct PurgeCommand: ContextCommand {
         let what = "\(Rendering.entries(count)) with \(ByteCount.text(bytes))"
         guard let confirm = context.confirm else {
             guard count > Self.mostUnasked else { return last }
-            throw CommandFailure(.usage, Reason("unconfirmed", with: what))
+            throw CommandFailure(.usage, sentence("unconfirmed", what))
         }
         guard count == 0 || confirm("Remove \(what)?") else {
             throw CommandFailure(Task.isCancelled ? .interrupted : .refused, "nothing was removed")

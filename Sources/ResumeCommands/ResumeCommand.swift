@@ -120,9 +120,9 @@ struct ResumeCommand: ContextCommand {
             }
         }
         guard missing.isEmpty else {
-            let list = Reason("list-of-digests", with: Hint.run("get"))
+            let list = sentence("list-of-digests", Hint.run("get"))
             if missing.contains("--checksums") { throw CommandFailure(.refused, list, isResumable: true) }
-            let reason = Reason("secret-needed", with: missing.joined(separator: " and "), Hint.run("resume"))
+            let reason = sentence("secret-needed", missing.joined(separator: " and "), Hint.run("resume"))
             throw CommandFailure(.refused, reason, isResumable: true)
         }
         secrets.netrc?.authorizeRedirects(of: &request)
@@ -154,7 +154,7 @@ struct ResumeCommand: ContextCommand {
             }
             guard let needed, let url = try? url ?? DownloadURL(job.url) else { return }
             guard origin == nil || origin == url.origin else {
-                throw CommandFailure(.usage, Reason("several-servers", with: needed, origin ?? "", url.origin))
+                throw CommandFailure(.usage, sentence("several-servers", needed, origin ?? "", url.origin))
             }
             origin = url.origin
         }

@@ -113,7 +113,7 @@ public final class CurlTransport: Transport {
             let names = try? manager.contentsOfDirectory(atPath: folder)
             for name in (names ?? []).sorted() {
                 // Eight hexadecimal digits, a dot and a number.
-                let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+                let parts = name.utf8.split(separator: .dot, omittingEmptySubsequences: false)
                 guard parts.count == 2, parts[0].count == 8, !parts[1].isEmpty, parts[1].allSatisfy(\.isDigit),
                     parts[0].allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) })
                 else { continue }

@@ -117,25 +117,19 @@ struct HeadReader {
 
     private mutating func add(_ line: [UInt8]) throws(TransportError) {
         let text = Self.text(of: line)
-        guard !text.contains(where: { $0 == 0 || $0 == 0x0D }) else {
-            throw problem("a field contains NUL or CR")
-        }
+        guard !text.contains(where: { $0 == 0 || $0 == 0x0D }) else { throw problem("a field contains NUL or CR") }
         let trimmed = text.drop { $0 == 0x20 || $0 == 0x09 }
         // A folded line (RFC 9112, 5.2).
         if text.startIndex != trimmed.startIndex {
             // libcurl frames the body by whole lines.
-            guard place > 0, !lines.all[place - 1].framesBody else {
-                throw problem("a misplaced folded line")
-            }
+            guard place > 0, !lines.all[place - 1].framesBody else { throw problem("a misplaced folded line") }
             place -= 1
             let start = lines.fields[place]
             let value = unsafe start.withUnsafeBytesOfValue { unsafe Array($0) } + [0x20] + trimmed
             put(HTTPField(name: start.name, lenientValue: value), ([], false))
             return
         }
-        guard let colon = trimmed.firstIndex(of: UInt8(ascii: ":")) else {
-            throw problem("a line without a colon")
-        }
+        guard let colon = trimmed.firstIndex(of: .colon) else { throw problem("a line without a colon") }
         guard let name = HTTPField.Name(String(decoding: trimmed[..<colon], as: UTF8.self)) else {
             throw problem("the name of a field is not valid")
         }

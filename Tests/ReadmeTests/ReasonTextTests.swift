@@ -34,7 +34,8 @@ struct ReasonTextTests {
         let lines = table.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
         #expect(lines.allSatisfy { $0.count == 2 })
         let names = lines.map { $0[0] }
-        #expect(names == names.sorted() && used.keys.filter { !names.contains($0) }.isEmpty)
+        #expect(names == names.sorted())
+        #expect(used.keys.filter { !names.contains($0) }.isEmpty)
         for line in lines where used[line[0]] != nil {
             #expect(line[1].count { $0 == "%" } == used[line[0]], "\(line)")
         }

@@ -121,10 +121,10 @@ struct OtherProgramTests {
         (["-output", "x", url], "did you mean '--output'?"),
         (["-X", "GET", url], "option '-X'; curl's -X: there is none: only GET"),
         (["-z", "file", url], "option '-z'; leave it out: a file"),
-        (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "use --checksum md5="),
+        (["--no-clobber", url], "use --skip-existing"), (["--md5", "x", url], "use get --checksum md5="),
         (["-o", "my", "thesis/x", url], "--output requires exactly one URL, but 2 were given: …, '\(url)'"),
         ([url, "/tmp/x.bin"], "To name the file, use -o"), ([url, "survey"], "a URL with spaces must be in quotes"),
-        (["--sha256", String(repeating: "a", count: 32), url], "for an MD5, use --checksum md5="),
+        (["--sha256", String(repeating: "a", count: 32), url], "for an MD5, use get --checksum md5="),
         // wget's flags would take the URL as their value.
         (["-b", url], "wget's -b: use '&' or systemd-run, then resumectl jobs. Here, -b is --cookie, as in curl."),
         (["-E", url], "wget's -E: there is none"), (["-H", url], "wget's -H: there is none: no links are followed"),

@@ -104,7 +104,7 @@ struct ResourceTests {
 
     /// What else is known.
     private struct Terms {
-        var hasDigest = false
+        var hasProof = false
         var isRenewed = false
         var isConfirmed = false
     }
@@ -112,17 +112,17 @@ struct ResourceTests {
     /// What is held, what answers, what is known, and the decision.
     private static let cases: [(held: String, answer: String, terms: Terms, verdict: String)] = [
         ("1 tls https://a/f", "1 tls https://a/f", .init(), "same"),
-        ("1 tls https://a/f", "1 tls https://a/f", .init(hasDigest: true), "same"),
+        ("1 tls https://a/f", "1 tls https://a/f", .init(hasProof: true), "same"),
         ("1 tls https://a/f", "2 tls https://a/f", .init(), "samples"),
         ("1 tls https://a/f", "2 tls https://b/f", .init(), "samples"),
         ("1 tls https://a/f", "2 tls https://b/f", .init(isConfirmed: true), "same"),
         ("1 tls https://a/f", "2 tls https://a/f", .init(isRenewed: true), "same"),
         ("1 tls https://a/f", "2 tls https://b/f", .init(isRenewed: true), "samples"),
-        ("1 tls https://a/f", "2 tls https://b/f", .init(hasDigest: true), "digest"),
+        ("1 tls https://a/f", "2 tls https://b/f", .init(hasProof: true), "digest"),
         ("1 tls https://a/f", "1 unverified https://a/f", .init(), "own"),
         ("1 unverified https://a/f", "1 tls https://a/f", .init(isRenewed: true, isConfirmed: true), "own"),
         ("1 http http://a/f", "2 tls https://a/f", .init(), "own"),
-        ("1 http http://a/f", "2 tls https://a/f", .init(hasDigest: true), "digest"),
+        ("1 http http://a/f", "2 tls https://a/f", .init(hasProof: true), "digest"),
         ("1 ca:ab https://a/f", "1 ca:cd https://a/f", .init(), "own"),
         ("1 ca:ab https://a/f", "1 ca:ab https://a/f", .init(), "same"),
     ]
@@ -132,7 +132,7 @@ struct ResourceTests {
         let row = Self.cases[index]
         let (held, answer) = (Provenance(stored: row.held), Provenance(stored: row.answer))
         let verdict = ResourceVerdict(
-            held: try #require(held), answer: try #require(answer), hasDigest: row.terms.hasDigest,
+            held: try #require(held), answer: try #require(answer), hasProof: row.terms.hasProof,
             isRenewed: row.terms.isRenewed, isConfirmed: row.terms.isConfirmed)
         let text =
             switch verdict {

@@ -82,7 +82,7 @@ struct ResumePolicyTests {
             // Anyone can make two files with the same one.
             for algorithm in [HTTPDigest.Algorithm.md5, .sha1] {
                 let weak = ResumePolicy(allowsUnvalidated: true, digest: HTTPDigest(algorithm, of: []))
-                #expect(!weak.hasDigest && Plan(for: held, policy: weak).fields == fields)
+                #expect(!weak.hasProof && Plan(for: held, policy: weak).fields == fields)
             }
         }
         var little = Self.unvalidated([])

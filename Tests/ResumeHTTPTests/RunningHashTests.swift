@@ -44,7 +44,7 @@ struct RunningHashTests {
                 + "de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b"),
     ]
 
-    @Test("The digests match NIST's examples", arguments: examples, HTTPDigest.Algorithm.allCases)
+    @Test("The digests match published examples", arguments: examples, HTTPDigest.Algorithm.allCases)
     func digests(example: Example, algorithm: HTTPDigest.Algorithm) {
         #expect(HTTPDigest(algorithm, of: example.input)?.hexadecimal == example.digests[algorithm])
         var hash = RunningHash(algorithm)

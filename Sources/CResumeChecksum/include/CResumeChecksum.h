@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), SHA-256, SHA-512, SHA-1 and MD5; all but the last two are computed with the fastest instructions of the processor.
+// CRC-32C (Castagnoli) and SHA-256, with the fastest instructions of the processor, and SHA-512, SHA-1 and MD5.
 #ifndef CRESUMECHECKSUM_H
 #define CRESUMECHECKSUM_H
 
@@ -47,6 +47,9 @@ struct resume_hash resume_hash_begin(enum resume_hash_kind kind);
 
 /// Adds bytes to a hash.
 void resume_hash_update(struct resume_hash *hash, const void *bytes, size_t count);
+
+/// Adds the first bytes of the digest of another hash.
+void resume_hash_update_digest(struct resume_hash *hash, struct resume_hash other, size_t count);
 
 /// Writes the digest of all bytes so far; what follows a short one is undefined.
 void resume_hash_final(struct resume_hash hash, uint8_t digest[64]);

@@ -25,7 +25,7 @@ extension ConnectionOptions {
         if cacert == nil { configuration.trustedCertificateFolder = variables["SSL_CERT_DIR"] }
         configuration.clientCertificate = certificate
         if let pinnedKey, !pinnedKey.hasPrefix("sha256//"), unsafe access(pinnedKey, R_OK) != 0 {
-            throw CommandFailure(.notFound, Reason("pin-unreadable", with: pinnedKey))
+            throw CommandFailure(.notFound, sentence("pin-unreadable", pinnedKey))
         }
         configuration.pinnedKey = pinnedKey
         configuration.newestTLS = tlsMax

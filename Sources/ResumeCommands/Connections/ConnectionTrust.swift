@@ -51,7 +51,7 @@ struct ConnectionTrust {
     /// - Throws: ``CommandFailure``, which says what to do.
     func requireSame(for job: Job, at url: DownloadURL?) throws {
         guard let started = try difference(from: job.key, at: url ?? DownloadURL(job.url)) else { return }
-        let reason = Reason("started-otherwise", with: started, Hint.run("resume"), Hint.run("get"))
+        let reason = sentence("started-otherwise", started, Hint.run("resume"), Hint.run("get"))
         throw CommandFailure(.refused, reason, isResumable: true)
     }
 
@@ -60,7 +60,7 @@ struct ConnectionTrust {
     /// - Throws: ``CommandFailure``, which says what to do.
     func requireSame(for entry: Entry) throws {
         guard let started = try difference(from: entry.key, at: DownloadURL(entry.url)) else { return }
-        throw CommandFailure(.refused, Reason("trust-differs", with: Redaction.key(entry.key), started))
+        throw CommandFailure(.refused, sentence("trust-differs", Redaction.key(entry.key), started))
     }
 
     /// Says with which options a download was started, unless they are these.

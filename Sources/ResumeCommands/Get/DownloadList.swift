@@ -94,7 +94,10 @@ final class DownloadList: Sendable {
         var result = Part(rejected: part.rejected, isLast: part.isLast)
         for var item in part.items {
             do throws(CommandFailure) {
-                if item.digest == nil { item.digest = try checksums.digest(of: item.url, to: item.path) }
+                // The list may have a SHA-256, and its line an MD5.
+                if item.digest?.isProof != true {
+                    item.digest = try checksums.digest(of: item.url, to: item.path) ?? item.digest
+                }
                 // Otherwise the response may name the file.
                 if item.digest == nil, command.writesToOutput { _ = try checksums.digest(named: [], of: item.url) }
                 result.items.append(item)
@@ -142,9 +145,9 @@ final class DownloadList: Sendable {
         }
         let folder = naming.folder(named: line.folder)
         guard let path = naming.path(for: url, named: line.name).map({ naming.followed(folder + $0) })
-        else { throw CommandFailure(.usage, Reason("url-without-name", with: Redaction.url(url))) }
+        else { throw CommandFailure(.usage, sentence("url-without-name", Redaction.url(url))) }
         if place >= 0, naming.isUnsafe(path) {
-            throw CommandFailure(.usage, Reason("list-hidden-name", with: Printable.escaped(path)))
+            throw CommandFailure(.usage, sentence("list-hidden-name", Printable.escaped(path)))
         }
         if line.folder != nil || line.digest != nil { hasDetails.withLock { $0 = true } }
         return Item(url: url, path: path, place: place, folder: line.folder.map { _ in folder }, digest: line.digest)
@@ -160,7 +163,7 @@ final class DownloadList: Sendable {
     ///   work, or if its URL was damaged.
     func request(for job: Job, as given: JobFeed.Given?) throws -> DownloadRequest {
         if let given, given.url.redacted != job.url || given.destination != job.destination {
-            throw CommandFailure(.tryAgain, Reason("job-replaced"))
+            throw CommandFailure(.tryAgain, sentence("job-replaced"))
         }
         let url = try given?.url ?? DownloadURL(job.url)
         // The folder as the user wrote it, and the name of the row, since it may have been numbered.

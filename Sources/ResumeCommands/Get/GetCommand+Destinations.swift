@@ -19,7 +19,7 @@ extension GetCommand {
         guard let directory = output ?? files.directory, !directory.isEmpty else { return }
         try Self.makeFolder(directory)
         guard (try? Folder.status(at: directory, 0))?.kind ?? .folder == .folder else {
-            throw CommandFailure(.cannotCreate, Reason("folder-is-file", with: directory))
+            throw CommandFailure(.cannotCreate, sentence("folder-is-file", directory))
         }
     }
 

@@ -56,7 +56,7 @@ extension GetCommand {
                 failure.add("--stall-timeout TIME waits longer.")
             } else if refused?.status == 401 {
                 let isGiven = familiar.user != nil && !connection.usesDigest && !connection.usesAnyMethod
-                failure.add((isGiven ? Reason("advice-digest") : Reason("advice-credentials")).text)
+                failure.add(sentence(isGiven ? "advice-digest" : "advice-credentials"))
             } else if refused?.status == 407 {
                 failure.add(sentence("advice-proxy"))
             } else if facts.contains(.isUntrusted) {

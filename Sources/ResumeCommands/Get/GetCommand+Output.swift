@@ -149,7 +149,7 @@ extension GetCommand {
             }
             guard number == 0 else {
                 let name = stream ?? "standard output"
-                throw CommandFailure(.io, Reason("output-failed", with: name, SystemError.reason(number)))
+                throw CommandFailure(.io, sentence("output-failed", name, SystemError.reason(number)))
             }
             return
         }

@@ -12,12 +12,13 @@ extension GetCommand {
         let reporter = GetReporter(command: self, context: context)
         guard !first.items.isEmpty || !first.isLast else { return try reject(first, reporter) }
         guard !writesToOutput || context.outputWidth == nil else {
-            throw CommandFailure(.usage, Reason("output-is-terminal"))
+            throw CommandFailure(.usage, sentence("output-is-terminal"))
         }
         try makeDirectory()
-        // Before the first connection is made. One of several that cannot be written does not stop the others.
+        // Before the first connection is made. One of several that cannot be written does not stop the others, and what is
+        // skipped is not tried.
         for item in first.items where !writesToOutput {
-            if files.skipExisting, Folder.isThere(item.path) { break }
+            if files.skipExisting, (try? Destination(item.path))?.existingBytes != nil { break }
             let request = list.request(for: item)
             do {
                 _ = try await Blocking.run {
@@ -73,7 +74,7 @@ extension GetCommand {
     /// Reports that none of the first downloads can start.
     func reject(_ part: DownloadList.Part, _ reporter: GetReporter) throws {
         guard !part.rejected.isEmpty else {
-            throw CommandFailure(.refused, Reason("list-empty", with: files.inputFile ?? ""))
+            throw CommandFailure(.refused, sentence("list-empty", files.inputFile ?? ""))
         }
         reporter.expect(part.rejected.count)
         for failure in part.rejected { reporter.rejected(failure) }
@@ -121,7 +122,7 @@ extension GetCommand {
         _ body: (CurlTransport, _ mostPaused: Int) async throws -> Void
     ) async throws {
         guard !requests.usesHTTP3 || CurlTransport.supportsHTTP3 else {
-            throw CommandFailure(.usage, Reason("http3-missing"))
+            throw CommandFailure(.usage, sentence("http3-missing"))
         }
         var configuration = try connection.configuration(context.environment)
         configuration.usesHTTP3 = requests.usesHTTP3

@@ -55,9 +55,9 @@ extension GetReporter {
 
     /// Says why a file that was fetched is not proved; nil if it is.
     static func doubt(_ result: DownloadResult) -> Reason? {
-        if result.isProved || result.isExisting { return nil }
-        if let samples = result.agreedSamples { return Reason("only-sampled", with: samples) }
-        return Reason(result.digest == nil ? "unproved" : "weak-digest")
+        if result.isProved { return nil }
+        if result.digest?.isProof == false { return Reason("weak-digest") }
+        return result.agreedSamples.map { Reason("only-sampled", with: $0) } ?? Reason("unproved")
     }
 
     /// Says that a file is a page, such as one that asks to log in, if its URL names an archive or the like.

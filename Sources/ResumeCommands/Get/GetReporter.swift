@@ -61,8 +61,8 @@ final class GetReporter: Sendable {
     /// Records that a download starts.
     func begin(_ request: DownloadRequest, _ number: Int64) {
         display.update { state in
-            let path = showsURLs ? nil : request.destination.split(separator: "/").last
-            let name = path.map { Printable.escaped(String($0)) } ?? Redaction.url(request.url)
+            let path = showsURLs ? nil : request.destination.utf8.split(separator: .slash).last
+            let name = path.map { Printable.escaped(String(Substring($0))) } ?? Redaction.url(request.url)
             state.begin(number, named: json ? request.url.redacted : name)
         }
     }

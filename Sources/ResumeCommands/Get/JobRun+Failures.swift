@@ -22,7 +22,7 @@ extension JobRun {
     /// Reports a job that was cancelled since it was chosen, or forgotten, or whose row was damaged: then nothing is
     /// known of it.
     func miss(_ job: Job?) {
-        let failure = CommandFailure(.tryAgain, Reason("job-gone"))
+        let failure = CommandFailure(.tryAgain, sentence("job-gone"))
         if let job { fail(job, because: failure) } else { reject(failure) }
     }
 

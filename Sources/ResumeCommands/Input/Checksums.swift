@@ -51,6 +51,9 @@ struct Checksums {
             begun = Self.beginning(of: text)
         }
         end()
+        // What can be forged, or is the number of a commit, counts only where nothing else does.
+        let proofs = lines.mapValues { $0.filter(\.digest.isProof) }.filter { !$0.value.isEmpty }
+        if !proofs.isEmpty { lines = proofs }
         guard lines.isEmpty else { return }
         throw CommandFailure(.refused, sentence("no-checksum", source), reason: Self.missing)
     }
@@ -98,12 +101,10 @@ struct Checksums {
         // The strongest algorithm is enough.
         let strongest = best.filter { $0.bytes.count == length }
         guard let digest = strongest.first else {
-            let reason = Reason("no-checksum-of", with: source, shown)
-            throw CommandFailure(.refused, reason.text, reason: Self.missing)
+            throw CommandFailure(.refused, sentence("no-checksum-of", source, shown), reason: Self.missing)
         }
         guard strongest.allSatisfy({ $0 == digest }) else {
-            let reason = Reason("checksums-differ", with: source, shown)
-            throw CommandFailure(.refused, reason.text, reason: Self.missing)
+            throw CommandFailure(.refused, sentence("checksums-differ", source, shown), reason: Self.missing)
         }
         return digest
     }
@@ -163,7 +164,7 @@ struct Checksums {
 
     /// Parses a line of gpg, whose digest may go on in the next ones: `NAME: HEX HEX …`, or `NAME: SHA256 = HEX HEX …`.
     private static func beginning(of text: String) -> (name: String, digits: String)? {
-        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), colon > text.startIndex else { return nil }
+        guard let colon = text.utf8.lastIndex(of: .colon), colon > text.startIndex else { return nil }
         let parts = text[colon...].dropFirst().parts(at: "=", most: 1)
         guard parts.count == 1 || isAlgorithm(parts[0]) else { return nil }
         return digits(in: parts[parts.count - 1]).map { (String(text[..<colon]), $0) }

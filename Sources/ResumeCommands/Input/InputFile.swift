@@ -66,7 +66,7 @@ final class InputFile {
     /// Returns the error for a file that cannot be read.
     static func failure(_ name: String, _ number: Int32) -> CommandFailure {
         let problem = number == EISDIR ? "it is a folder" : SystemError.reason(number)
-        return CommandFailure(.notFound, Reason("unreadable-file", with: name, problem))
+        return CommandFailure(.notFound, sentence("unreadable-file", name, problem))
     }
 
     /// Reads a whole file.
@@ -78,7 +78,7 @@ final class InputFile {
         while !file.isAtEnd {
             bytes += try file.nextBytes()
             guard bytes.count <= 16 << 20 else {
-                throw CommandFailure(.usage, Reason("list-too-long", with: file.name))
+                throw CommandFailure(.usage, sentence("list-too-long", file.name))
             }
         }
         return bytes
@@ -141,7 +141,7 @@ final class InputFile {
         guard count >= 0 else { throw Self.failure(name, errno) }
         isAtEnd = count == 0
         guard hasBegun || !buffer.prefix(count).starts(with: [0x1F, 0x8B]) else {
-            throw CommandFailure(.usage, Reason("list-compressed", with: name))
+            throw CommandFailure(.usage, sentence("list-compressed", name))
         }
         hasBegun = true
         return buffer.prefix(count)
@@ -158,7 +158,7 @@ final class InputFile {
         }
         rest.removeFirst(end)
         guard rest.count <= Self.longestLine else {
-            throw CommandFailure(.usage, Reason("list-long-line", with: name, number))
+            throw CommandFailure(.usage, sentence("list-long-line", name, number))
         }
     }
 

@@ -26,20 +26,20 @@ struct ListLine {
     ///
     /// - Throws: ``CommandFailure`` with what is wrong with it, and what to write instead.
     init(_ line: InputFile.Line, as format: Format) throws(CommandFailure) {
-        guard let text = line.text else { throw CommandFailure(.usage, Reason("list-not-utf8")) }
-        guard !line.isOption || format == .urls else { throw CommandFailure(.usage, Reason("list-option-alone")) }
+        guard let text = line.text else { throw CommandFailure(.usage, sentence("list-not-utf8")) }
+        guard !line.isOption || format == .urls else { throw CommandFailure(.usage, sentence("list-option-alone")) }
         let parts = text.utf8.parts(at: 0x09)
         url = String(Substring(parts[0]))
         if parts.count > 1 || url.utf8.contains(0x20) {
             // aria2 takes URLs with tabs between them for servers of the same file.
-            if text.contains(/\thttps?:/) { throw CommandFailure(.usage, Reason("list-servers")) }
-            if text.contains(/\ https?:/) { throw CommandFailure(.usage, Reason("list-several")) }
+            if text.contains(/\thttps?:/) { throw CommandFailure(.usage, sentence("list-servers")) }
+            if text.contains(/\ https?:/) { throw CommandFailure(.usage, sentence("list-several")) }
             guard !url.utf8.contains(0x20), parts.count == 2, format == .auto else {
-                throw CommandFailure(.usage, Reason("list-other-text", with: "%20"))
+                throw CommandFailure(.usage, sentence("list-other-text", "%20"))
             }
             try set("out=\(Substring(parts[1]))", as: format)
         }
-        guard !line.hasMoreOptions else { throw CommandFailure(.usage, Reason("list-many-options")) }
+        guard !line.hasMoreOptions else { throw CommandFailure(.usage, sentence("list-many-options")) }
         for option in line.options { try set(option, as: format) }
     }
 
@@ -50,22 +50,22 @@ struct ListLine {
         let value = option[option.count - 1]
         let parts = value.utf8.parts(at: .slash)
         let shown = Printable.escaped(value)
-        guard shown == value else { throw CommandFailure(.usage, Reason("list-characters", with: shown)) }
+        guard shown == value else { throw CommandFailure(.usage, sentence("list-characters", shown)) }
         switch option[0] {
         case "out":
             guard parts.count == 1, !["", ".", ".."].contains(value) else {
-                throw CommandFailure(.usage, Reason("list-name", with: value))
+                throw CommandFailure(.usage, sentence("list-name", value))
             }
             name = value
         case "dir":
             guard format == .aria2 || parts.allSatisfy({ !$0.isEmpty && $0.first != .dot }) else {
-                throw CommandFailure(.usage, Reason("list-folder"))
+                throw CommandFailure(.usage, sentence("list-folder"))
             }
             folder = value
         case "checksum":
-            digest = HTTPDigest(named: value)
-            guard digest != nil else { throw CommandFailure(.usage, Reason("list-checksum")) }
-        default: throw CommandFailure(.usage, Reason("list-option", with: Printable.escaped(option[0])))
+            guard let given = HTTPDigest(named: value) else { throw CommandFailure(.usage, sentence("list-checksum")) }
+            digest = digest.map { $0.isProof && !given.isProof ? $0 : given } ?? given
+        default: throw CommandFailure(.usage, sentence("list-option", Printable.escaped(option[0])))
         }
     }
 }

@@ -20,7 +20,7 @@ struct Netrc {
         if let status = try? Folder.status(at: path, 0), status.kind == .regular, status.permissions & 0o077 != 0,
             status.owner != 0 || geteuid() == 0
         {
-            throw CommandFailure(.notFound, Reason("netrc-readable", with: path, ShellWord.quoted(path)))
+            throw CommandFailure(.notFound, sentence("netrc-readable", path, ShellWord.quoted(path)))
         }
         guard let text = String(validating: try InputFile.bytes(of: path), as: UTF8.self), read(text) else {
             throw CommandFailure(.usage, "\(path) is not in the format of a netrc file")

@@ -60,7 +60,7 @@ struct JobSelection {
             let jobs = found[0] ?? found[1] ?? found[2] ?? []
             let shown = context.shown(name.text)
             guard !jobs.isEmpty else {
-                throw CommandFailure(.notFound, Reason("no-job", with: shown, Hint.run("jobs", "--all")))
+                throw CommandFailure(.notFound, sentence("no-job", shown, Hint.run("jobs", "--all")))
             }
             guard found[0] != nil || jobs.count == 1 else {
                 var failure = CommandFailure(.notFound, "several jobs match \(shown); name one of them:")

@@ -91,7 +91,7 @@ struct Settings {
         let file = try InputFile(path)
         // It may name programs to run.
         guard file.isOwn else {
-            throw CommandFailure(.usage, Reason("settings-shared", with: path, ShellWord.quoted(path), prefix))
+            throw CommandFailure(.usage, sentence("settings-shared", path, ShellWord.quoted(path), prefix))
         }
         var settings: [Setting] = []
         // A pipe is read in parts.

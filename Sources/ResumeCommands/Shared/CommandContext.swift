@@ -146,7 +146,7 @@ struct CommandContext {
         guard let cache else {
             let home = environment["HOME"] ?? ""
             let problem = home.isEmpty ? "set" : "an absolute path: \(ShellWord.quoted(home))"
-            throw CommandFailure(.usage, Reason("no-home", with: problem))
+            throw CommandFailure(.usage, sentence("no-home", problem))
         }
         return "\(cache)/resumectl"
     }

@@ -41,11 +41,6 @@ struct CommandFailure: Error {
         self.isResumable = isResumable ?? (status != .refused)
     }
 
-    /// Creates a failure whose message is a line of `reasons.txt`.
-    init(_ status: ExitStatus, _ text: Reason, isResumable: Bool? = nil) {
-        self.init(status, text.text, isResumable: isResumable)
-    }
-
     mutating func add(_ sentence: String) { message += "\(message.hasSuffix(".") ? "" : ".") \(sentence)" }
 
     /// Maps any error to a status and a message.

@@ -49,7 +49,7 @@ extension DownloadStore {
         of entries: [Entry], _ count: Int, _ text: String, _ context: CommandContext
     ) throws -> Entry {
         if let entry = entries.first, count == 1 { return entry }
-        var failure = CommandFailure(.notFound, Reason("entries-match", with: count, context.shown(text)))
+        var failure = CommandFailure(.notFound, sentence("entries-match", count, context.shown(text)))
         failure.details = entries.prefix(mostShown).map { Redaction.key($0.key) }
         if count > mostShown { failure.details.append("and \(count - mostShown) more") }
         throw failure

@@ -29,7 +29,7 @@ enum HeaderLine {
             let line = line.drop { $0.isWhitespace }
             if line.isEmpty || take(line) { continue }
             guard let field = field(String(line)), !Plan.ownedFieldNames.contains(field.name) else {
-                let reason = Reason("other-line", with: index + 1, option, others)
+                let reason = sentence("other-line", index + 1, option, others)
                 throw CommandFailure(.refused, reason, isResumable: true)
             }
             fields.append(field)

@@ -26,7 +26,7 @@ enum OpenFileLimit {
     static func requireEnough() throws {
         let free = available(atMost: leastFree)
         guard allowed >= 64, free >= leastFree else {
-            throw CommandFailure(.io, Reason("files-needed", with: leastFree))
+            throw CommandFailure(.io, sentence("files-needed", leastFree))
         }
     }
 
@@ -49,7 +49,7 @@ enum OpenFileLimit {
         let free = available(atMost: needed + threads * thread + most)
         let threads = min(threads, (free - needed) / thread)
         guard threads > 0 else {
-            throw CommandFailure(.io, Reason("files-lacking", with: downloads, needed + thread, free))
+            throw CommandFailure(.io, sentence("files-lacking", downloads, needed + thread, free))
         }
         return (threads, free - needed - threads * thread)
     }

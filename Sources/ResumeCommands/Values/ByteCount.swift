@@ -80,7 +80,7 @@ struct ByteCount: Equatable, TypedValue {
         }
 
         private static func areDigits(_ text: Substring) -> Bool {
-            !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            !text.isEmpty && text.utf8.allSatisfy(\.isDigit)
         }
     }
 }

@@ -7,7 +7,7 @@ enum ReadableURL {
     /// What is decoded is encoded in the same way again if it is typed, so the text can be copied. Reserved characters
     /// remain encoded, and so does what is not UTF-8, is not visible, or changes the direction of the text.
     static func text(_ url: String) -> String {
-        guard url.utf8.contains(UInt8(ascii: "%")) else { return url }
+        guard url.utf8.contains(.percent) else { return url }
         let hasOther = url.contains("%20%20") || url.hasSuffix("%20")
         let spaced = hasOther ? url : url.replacing("%20", with: " ")
         return spaced.replacing(/(?:%[0-9A-F]{2})+/) { match in decoded(match.0) ?? String(match.0) }

@@ -6,7 +6,7 @@ enum TypedURL {
     ///
     /// - Throws: The problem of the text as it was typed, which does not repeat it.
     static func parse(_ text: String) throws(InvalidInput) -> DownloadURL {
-        let encoded = text.utf8.contains(UInt8(ascii: " ")) ? text.replacing(" ", with: "%20") : text
+        let encoded = text.utf8.contains(.space) ? text.replacing(" ", with: "%20") : text
         do {
             return try DownloadURL(encoded)
         } catch {

@@ -22,15 +22,11 @@ extension VerifyCommand {
         func finish() throws {
             if wrong > 0 {
                 let them = wrong == 1 ? "it again with its checksum" : "them again with their checksums"
-                let reason = Reason("files-damaged", with: Self.files(wrong, "does", "do"), them, Hint.run("get"))
+                let reason = sentence("files-damaged", Self.files(wrong, "does", "do"), them, Hint.run("get"))
                 throw CommandFailure(.damaged, reason)
             }
-            if missing > 0 {
-                throw CommandFailure(.notFound, Self.files(missing, "is", "are") + " not there")
-            }
-            if unlisted > 0 {
-                throw CommandFailure(.refused, Self.files(unlisted, "was", "were") + " not compared")
-            }
+            if missing > 0 { throw CommandFailure(.notFound, Self.files(missing, "is", "are") + " not there") }
+            if unlisted > 0 { throw CommandFailure(.refused, Self.files(unlisted, "was", "were") + " not compared") }
         }
     }
 
@@ -43,13 +39,9 @@ extension VerifyCommand {
         var paths: [String] = []
         for name in entries {
             let found = try await Blocking.run { try StoreError.wrapping { try Self.files(below: name) } }
-            if let found, found.isEmpty {
-                throw CommandFailure(.notFound, "\(name) contains no files")
-            }
+            if let found, found.isEmpty { throw CommandFailure(.notFound, "\(name) contains no files") }
             if found != nil { folders.append(name) }
-            guard folders.isEmpty || digests.digest == nil else {
-                throw CommandFailure(.usage, Reason("verify-one"))
-            }
+            guard folders.isEmpty || digests.digest == nil else { throw CommandFailure(.usage, sentence("verify-one")) }
             var unlisted: [String] = []
             for file in found ?? [name] {
                 let place = try Destination(file)
@@ -104,7 +96,7 @@ extension VerifyCommand {
         return files.sorted()
     }
 
-    /// Compares a file, and records that it is right.
+    /// Compares a file, and records that it is right if the digest proves that.
     func compare(
         _ path: String, with digest: HTTPDigest, in comparison: inout Comparison, _ context: CommandContext
     ) async throws {
@@ -128,7 +120,7 @@ extension VerifyCommand {
         } else if !isRight {
             comparison.wrong += 1
         }
-        guard isRight, let read else { return }
+        guard isRight, digest.isProof, let read else { return }
         _ = try? await context.withExistingStore(storeOptions) { store in
             guard let (record, known) = try await store.delivered(named: path) else { return }
             var file = known
@@ -167,8 +159,8 @@ extension VerifyCommand {
         guard kind == .regular || kind == .folder else { return }
         let word = ShellWord.quoted(name)
         let list = Hint.run("verify", "\(word) --checksums LIST")
-        if kind == .folder { throw CommandFailure(.notFound, Reason("verify-folder", with: name, list)) }
+        if kind == .folder { throw CommandFailure(.notFound, sentence("verify-folder", name, list)) }
         let digest = Hint.run("verify", "\(word) --sha256 HEX")
-        throw CommandFailure(.notFound, Reason("verify-file", with: name, digest, list))
+        throw CommandFailure(.notFound, sentence("verify-file", name, digest, list))
     }
 }

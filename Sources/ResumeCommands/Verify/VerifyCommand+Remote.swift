@@ -13,7 +13,7 @@ extension VerifyCommand {
         // As with 'resume', header fields are for one server.
         let origins = Set(found.compactMap { try? DownloadURL($0.url).origin }).sorted()
         guard headers.headers.isEmpty || origins.count < 2 else {
-            throw CommandFailure(.usage, Reason("several-origins", with: origins.joined(separator: ", ")))
+            throw CommandFailure(.usage, sentence("several-origins", origins.joined(separator: ", ")))
         }
         let trust = ConnectionTrust(connection)
         for entry in found { try trust.requireSame(for: entry) }
@@ -36,7 +36,7 @@ extension VerifyCommand {
             }
         }
         guard problems == 0 else {
-            let reason = Reason("server-differs", with: Rendering.problems(problems), Hint.run("get"))
+            let reason = sentence("server-differs", Rendering.problems(problems), Hint.run("get"))
             throw CommandFailure(.damaged, reason)
         }
     }

@@ -33,7 +33,8 @@ public struct DownloadRequest: Sendable {
     public var secretHeaderFields: Set<HTTPField.Name> = []
     /// The digest that the file must have; nil if unknown.
     ///
-    /// It takes precedence over any digest announced by the server.
+    /// It takes precedence over any digest announced by the server. An MD5 or SHA-1 is compared with the complete file,
+    /// and changes nothing else: ``DownloadResult/isProved`` is false.
     public var digest: HTTPDigest?
     /// Returns the digest that the file must have, by the names that its response gives it; nil if ``digest`` says it.
     package var digestNamed: (@Sendable ([String]) throws -> HTTPDigest)?

@@ -63,7 +63,7 @@ public struct DownloadResult: Sendable, Hashable {
         self.reusedBytes = reusedBytes
         self.fetchedBytes = fetchedBytes
         self.digest = digest
-        isProved = digest?.algorithm.isProof ?? true
+        isProved = digest?.isProof ?? true
     }
 }
 

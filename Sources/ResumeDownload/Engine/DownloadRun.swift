@@ -47,7 +47,7 @@ struct DownloadRun {
         if let damage = await transfer.damage { onEvent(.damaged(reason: damage)) }
         try await requireFreeNameOfHeld()
         // A caller found that the file is not the expected one. The server may have another one by now.
-        if request.digest == nil, await transfer.isComplete {
+        if !request.policy.hasProof, await transfer.isComplete {
             let isRefused = try await transfer.refusedDigest != nil
             if isRefused || request.digestNamed != nil { await transfer.requireConfirmation() }
         }
@@ -73,16 +73,16 @@ struct DownloadRun {
         let digest = await expectedDigest
         let samples = await transfer.agreedSamples
         // Beside samples, the digest may be that of a file's name.
-        let isProved =
-            if let digest, digest.algorithm.isProof, samples == nil || request.digest != nil { true } else {
+        let isOneVersion =
+            if let digest, digest.isProof, samples == nil || request.digest != nil { true } else {
                 await transfer.isProved
             }
         onEvent(.progress(receivedBytes: total, totalBytes: total))
         let comparison = names.comparison
         try comparison?.advance(to: total, of: await transfer.heldBytes, isLast: true)
         try await transfer.deliver(
-            to: destination, fulfilling: request.queuedRows, isProved: isProved, digest: digest)
-        var result = await result(of: whole, at: destination.path, digest, isProved: isProved)
+            to: destination, fulfilling: request.queuedRows, isProved: isOneVersion, digest: digest)
+        var result = await result(of: whole, at: destination.path, digest, isOneVersion: isOneVersion)
         if comparison != nil { (result.isExisting, result.kept) = (true, .same) }
         result.agreedSamples = samples
         return result
@@ -90,13 +90,13 @@ struct DownloadRun {
 
     /// Describes the whole file.
     func result(
-        of whole: HeldPartial, at path: String, _ digest: HTTPDigest?, isProved: Bool
+        of whole: HeldPartial, at path: String, _ digest: HTTPDigest?, isOneVersion: Bool
     ) async -> DownloadResult {
         let reused = await min(transfer.reused, whole.length)
         var result = DownloadResult(
             path: path, totalBytes: whole.length, reusedBytes: reused, fetchedBytes: fetched, digest: digest)
         result.isLengthVerified = isLengthVerified
-        result.isProved = result.isProved && isProved
+        result.isProved = result.isProved && isOneVersion
         result.contentCoding = whole.representation?.contentCoding
         result.contentType = whole.representation?.contentType
         return result
@@ -153,7 +153,7 @@ extension DownloadRequest {
 /// Reports the decisions of the request loop to the caller and to the transfer.
 extension DownloadRun: RequestClient {
     // The server's digest is that of the whole representation.
-    var comparesDigest: Bool { request.selection == nil }
+    var comparesDigest: Bool { request.selection == nil && !request.policy.hasWeakDigest }
 
     func cancel(_ body: any ResponseBody) { body.cancel() }
 

@@ -98,12 +98,13 @@ public struct Downloader: Sendable {
                     request.usesServerFilename
                     ? try request.deliveredFile?.path.map { try Destination($0) } : destination
                 if let place, try await !names.admit(place) { request.deliveredFile = nil }
+                if try request.keepsFile(at: destination) { return Self.keep(destination.path, .exists, onEvent) }
             }
             return try await observer.observe(over: transport, telling: onEvent) { transport, onEvent in
                 if request.evictedBytes > 0 { onEvent(.damaged(reason: .evicted(request.evictedBytes))) }
                 let sender = RequestSender(
                     request: request, transport: transport,
-                    permitsDowngrade: request.policy.hasDigest && !isRead)
+                    permitsDowngrade: request.policy.hasProof && !isRead)
                 var key: FreeKey?
                 var begun = SmallDownload.Begun()
                 if !isRead, var small = try self.small(sender, to: names.admitted(destination), names, onEvent) {

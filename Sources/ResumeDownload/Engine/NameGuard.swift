@@ -114,7 +114,8 @@ final class NameGuard: Sendable {
 
     /// Finds out whether a file was delivered by this program, and has the digest that the caller names.
     ///
-    /// - Returns: Its record; and nil instead of the digest if the caller names none, or if there is no file.
+    /// - Returns: Its record; and nil instead of the digest if the caller names none that is a proof, or if there is no
+    ///   file.
     func examine(
         _ place: Destination, _ found: NameDecision.Found
     ) async throws -> (record: DeliveredFile?, digest: InPlaceDigest?) {
@@ -134,6 +135,7 @@ final class NameGuard: Sendable {
             request.onCheck?(place.path, now.size)
             let read = try await place.digest(named.algorithm)
             guard read?.stamp == now, read?.digest == named else { return (record, .wrong) }
+            guard named.isProof else { return (record, nil) }
             // It is this program's from now on.
             var file = record ?? DeliveredFile(found: now)
             file.stamp = now
@@ -144,6 +146,8 @@ final class NameGuard: Sendable {
             digest = .right(checkedAt: 0)
             isDelivered = false
         }
+        // What can be forged proves nothing: the server is asked.
+        guard named.isProof || digest == .wrong else { return (record, nil) }
         // A delivery that was interrupted after the file got its name has left its row and its blob.
         if !isDelivered, digest != .wrong, let left = try? await store?.entry(for: request),
             left.destination == place.path, left.held.hasAllBytes

@@ -77,9 +77,9 @@ extension Reason {
 
     /// The last failure of a download that is not retried; `isPostponed` if it says until when the server asks to wait.
     static func retriesExhausted(_ last: Reason, held: Int64, isPostponed: Bool) -> Reason {
-        let code: Reason.Code = isPostponed ? "postponed" : "no-retries"
-        let rest = held > 0 ? Reason("resume-\(code.rawValue)", with: held) : Reason("again-\(code.rawValue)")
-        return Reason(last.code, Reason(code, with: last.clause, rest).text, held > 0 ? [.isKept] : [])
+        let then = held > 0 ? "resume-then" : "again-then"
+        let name = isPostponed ? then : held > 0 ? "resume-later" : "again-later"
+        return Reason(last.code, sentence(name, last.clause, held), held > 0 ? [.isKept] : [])
     }
 
     static func transport(_ error: TransportError) -> Reason {

@@ -82,9 +82,9 @@ extension DownloadRequest {
                         expected, found, Reason.rest(isKept: false, isPassedOn: true))
                 throw DownloadError(.digestMismatch, reason)
             }
-            let isProved = if expected?.algorithm.isProof == true { true } else { await run.transfer.isProved }
+            let isOneVersion = if expected?.isProof == true { true } else { await run.transfer.isProved }
             onEvent(.progress(receivedBytes: partial.length, totalBytes: partial.length))
-            return await run.result(of: partial, at: destination, expected, isProved: isProved)
+            return await run.result(of: partial, at: destination, expected, isOneVersion: isOneVersion)
         }
     }
 

@@ -5,8 +5,11 @@
 extension String {
     /// Makes a string from a path of the system.
     package init(systemPath path: UnsafePointer<CChar>) {
-        let bytes = unsafe UnsafeBufferPointer(start: path, count: strlen(path))
-        self.init(systemPath: unsafe bytes.map { UInt8(bitPattern: $0) })
+        if unsafe strchr(path, 0xEF) == nil, let plain = unsafe String(validatingCString: path) {
+            self = plain
+        } else {
+            self.init(systemPath: unsafe Array(UnsafeRawBufferPointer(start: path, count: strlen(path))))
+        }
     }
 
     /// Makes a string from the bytes of a path of the system.

@@ -51,7 +51,7 @@ extension Verdict {
         guard let parts = selection.parts(completeLength: fresh.completeLength), let part = parts.first else {
             return .refuse(fresh.completeLength == nil ? .completeLengthUnknown : .beyondEnd)
         }
-        guard parts.count == 1 || fresh.validator != nil || policy.allowsUnvalidated && policy.hasDigest else {
+        guard parts.count == 1 || fresh.validator != nil || policy.allowsUnvalidated && policy.hasProof else {
             return .refuse(.rangesNeedValidator)
         }
         guard first <= part.first else { return .refuse(.gap(expected: part.first, got: first)) }

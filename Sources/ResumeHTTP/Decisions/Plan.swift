@@ -121,7 +121,7 @@ package enum Plan: Sendable, Hashable {
             return
         }
         // A digest of the whole file is an identity, whatever validators say.
-        let byDigest = policy.hasDigest && (held.isUnderDigest || representation.validator == nil)
+        let byDigest = policy.hasProof && (held.isUnderDigest || representation.validator == nil)
         let validator = byDigest ? nil : representation.validator
         if held.isUnproved {
             // The request loop compares samples first.
@@ -183,7 +183,7 @@ package enum Plan: Sendable, Hashable {
         let wanted = max(policy.overlap(for: validator), held.hasAllBytes ? 1 : 0)
         let overlap = min(wanted, offset - part.first)
         // Without a validator, only the overlap shows that the file is the same.
-        guard validator != nil || policy.hasDigest || overlap >= ResumePolicy.unvalidatedOverlap else {
+        guard validator != nil || policy.hasProof || overlap >= ResumePolicy.unvalidatedOverlap else {
             return .anew(held, .tooLittleHeld)
         }
         let end = held.nextHeld.map { min($0.lowerBound + shift, part.end) } ?? part.end

@@ -74,24 +74,27 @@ public struct ResumePolicy: Sendable, Hashable {
     }
 
     /// Whether a digest of the caller proves the whole file, whatever the validators say.
-    package var hasDigest: Bool { proof != nil }
+    package var hasProof: Bool { proof != nil }
 
     /// The digest of the caller, if its algorithm proves the whole file.
-    package var proof: HTTPDigest? { digest.flatMap { $0.algorithm.isProof ? $0 : nil } }
+    package var proof: HTTPDigest? { digest.flatMap { $0.isProof ? $0 : nil } }
+
+    /// Whether a digest of the caller that proves nothing is compared instead of the server's.
+    package var hasWeakDigest: Bool { digest != nil && !hasProof }
 
     /// Whether responses with a content coding are stored as sent.
     ///
     /// Many servers name the compression of a compressed file (`x.tar.gz`) as if they had added it. A digest shows in
     /// the end whether the bytes are those of the file.
     package func accepts(coding: String?) -> Bool {
-        guard let coding, !storesCoded, !hasDigest else { return true }
+        guard let coding, !storesCoded, !hasProof else { return true }
         let name = url?.lastPathComponent?.lowercased() ?? ""
         return Representation.knownCodings[coding]?.pieces(at: " ").contains { name.hasSuffix($0) } ?? false
     }
 
     /// Returns the number of bytes to compare before the missing ones, with the minimum that this policy requires.
     func overlap(for validator: Validator?) -> Int64 {
-        let least = validator == nil && !hasDigest ? Self.unvalidatedOverlap : 0
+        let least = validator == nil && !hasProof ? Self.unvalidatedOverlap : 0
         return max(overlap, least)
     }
 }

@@ -17,9 +17,11 @@ extension Collection where Element: Equatable {
 
 extension UInt8 {
     package static var slash: UInt8 { UInt8(ascii: "/") }
-    static var colon: UInt8 { UInt8(ascii: ":") }
+    package static var colon: UInt8 { UInt8(ascii: ":") }
     static var semicolon: UInt8 { UInt8(ascii: ";") }
     package static var dot: UInt8 { UInt8(ascii: ".") }
+    package static var percent: UInt8 { UInt8(ascii: "%") }
+    package static var space: UInt8 { 0x20 }
 
     /// Whether it is a decimal digit in ASCII.
     @inlinable package var isDigit: Bool { (0x30...0x39).contains(self) }

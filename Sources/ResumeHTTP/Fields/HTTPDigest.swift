@@ -35,9 +35,11 @@ public struct HTTPDigest: Sendable, Hashable {
             }
         }
 
-        /// Whether nobody can make two files with the same digest.
+        /// Whether it is infeasible to make two files with the same digest.
         package var isProof: Bool { byteCount >= 32 }
     }
+
+    package var isProof: Bool { algorithm.isProof }
 
     /// The algorithm.
     public let algorithm: Algorithm

@@ -17,7 +17,7 @@ package enum Hexadecimal {
     }
 
     private static func character(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+        value < 10 ? 0x30 + value : 0x61 - 10 + value
     }
 
     /// Parses digits of either case.
@@ -37,9 +37,9 @@ package enum Hexadecimal {
     /// Returns the value of a digit of either case.
     package static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case 0x30...0x39: byte - 0x30
+        case 0x61...0x66: byte - 0x61 + 10
+        case 0x41...0x46: byte - 0x41 + 10
         default: nil
         }
     }

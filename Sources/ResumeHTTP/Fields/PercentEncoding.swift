@@ -1,10 +1,8 @@
 /// Percent-encoded bytes in URLs and fields (RFC 3986, 2.1).
 package enum PercentEncoding {
-    private static let percent = UInt8(ascii: "%")
-
     /// Replaces `%XX` by the bytes they stand for; nil where the result is not UTF-8 or a `%` stands alone.
     static func decoded(_ text: String) -> String? {
-        guard text.utf8.contains(percent) else { return text }
+        guard text.utf8.contains(.percent) else { return text }
         return bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
@@ -12,13 +10,14 @@ package enum PercentEncoding {
     static func bytes(of text: String) -> [UInt8]? {
         let bytes = decoded(Array(text.utf8))
         // Two digits for each `%`.
-        return text.utf8.count - bytes.count == 2 * text.utf8.count(where: { $0 == percent }) ? bytes : nil
+        return text.utf8.count - bytes.count == 2 * text.utf8.count(where: { $0 == .percent }) ? bytes : nil
     }
 
     /// Replaces `%XX` by the characters of a name that they stand for, and keeps it where that is not one: a slash,
     /// a control character, and all bytes outside ASCII if they are not UTF-8.
     static func decodedName(_ text: String) -> String {
         let bytes = decoded(Array(text.utf8))
+        if bytes.allSatisfy({ 0x20...0x7E ~= $0 && $0 != .slash }) { return String(decoding: bytes, as: UTF8.self) }
         let name = String(validating: bytes, as: UTF8.self) ?? encoded(bytes) { $0 >= 0x80 }
         return name.unicodeScalars.reduce(into: "") { name, scalar in
             let character = String(scalar)
@@ -28,11 +27,11 @@ package enum PercentEncoding {
 
     /// Replaces `%XX` by the bytes they stand for; a `%` that is not followed by two digits is kept.
     static func decoded(_ text: [UInt8]) -> [UInt8] {
-        guard text.contains(percent) else { return text }
+        guard text.contains(.percent) else { return text }
         var bytes = [UInt8]()
         var rest = text[...]
         while let byte = rest.popFirst() {
-            let digits = byte == percent ? rest.prefix(2).compactMap(Hexadecimal.digit) : []
+            let digits = byte == .percent ? rest.prefix(2).compactMap(Hexadecimal.digit) : []
             if digits.count == 2 { rest = rest.dropFirst(2) }
             bytes.append(digits.count == 2 ? digits[0] << 4 | digits[1] : byte)
         }
@@ -64,7 +63,7 @@ package enum PercentEncoding {
     static func encodingInvalid(_ text: String) -> String {
         let start = authorityEnd(of: text.unicodeScalars)
         guard !text.utf8[start...].allSatisfy(isAllowed) else { return text }
-        let pieces = text.utf8[start...].parts(at: percent).map { piece in
+        let pieces = text.utf8[start...].parts(at: .percent).map { piece in
             // Control characters are refused later.
             encoded(piece) { !isAllowed($0) && $0 > 0x20 && $0 != 0x7F }
         }

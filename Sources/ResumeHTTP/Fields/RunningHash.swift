@@ -35,6 +35,11 @@ package struct RunningHash: Sendable {
         unsafe bytes.withUnsafeBytes { unsafe update($0) }
     }
 
+    /// Adds the digest of another hash.
+    mutating func update(digestOf other: RunningHash) {
+        unsafe resume_hash_update_digest(&state, other.state, other.algorithm.byteCount)
+    }
+
     /// The digest of all bytes so far.
     package var digest: HTTPDigest? {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in

@@ -29,12 +29,9 @@ package struct HashKey: Sendable {
 
     /// Returns the keyed hash of a message.
     package func code(_ message: [UInt8]) -> [UInt8] {
-        Self.digest(outer, Self.digest(inner, message))
-    }
-
-    private static func digest(_ hash: RunningHash, _ message: [UInt8]) -> [UInt8] {
-        var hash = hash
-        hash.update(message)
-        return hash.digest?.bytes ?? []
+        var (inner, outer) = (inner, outer)
+        inner.update(message)
+        outer.update(digestOf: inner)
+        return outer.digest?.bytes ?? []
     }
 }

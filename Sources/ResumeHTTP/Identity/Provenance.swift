@@ -49,7 +49,7 @@ package struct Provenance: Sendable, Hashable {
 
     /// Reads ``stored``; nil if it is not valid.
     package init?(stored: String) {
-        let parts = stored.utf8.parts(at: UInt8(ascii: " "), most: 2).map { String(Substring($0)) }
+        let parts = stored.utf8.parts(at: .space, most: 2).map { String(Substring($0)) }
         guard parts.count == 3, let trust = ServerTrust(stored: parts[1]) else { return nil }
         code = parts[0]
         address = parts[2]

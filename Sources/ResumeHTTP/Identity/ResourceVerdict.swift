@@ -14,19 +14,19 @@ package enum ResourceVerdict: Sendable, Hashable {
     /// - Parameters:
     ///   - held: What the stored bytes came from.
     ///   - answer: What the response came from.
-    ///   - hasDigest: Whether the caller names a digest of the whole file.
+    ///   - hasProof: Whether the caller names a digest that proves the whole file.
     ///   - isRenewed: Whether the caller has renewed the URL or the fields of the same download.
     ///   - isConfirmed: Whether both responses announce the same digest, or samples of the stored bytes agreed just now.
     package init(
-        held: Provenance, answer: Provenance, hasDigest: Bool = false, isRenewed: Bool = false,
+        held: Provenance, answer: Provenance, hasProof: Bool = false, isRenewed: Bool = false,
         isConfirmed: Bool = false
     ) {
         if held.trust != answer.trust {
             let reason = Reason.trustChanged(from: held.trust.description, to: answer.trust.description)
-            self = hasDigest ? .underDigest : .ownEntry(reason)
+            self = hasProof ? .underDigest : .ownEntry(reason)
         } else if held.code == answer.code || isConfirmed || isRenewed && held.address == answer.address {
             self = .same
-        } else if hasDigest {
+        } else if hasProof {
             self = .underDigest
         } else {
             self = .compareSamples(

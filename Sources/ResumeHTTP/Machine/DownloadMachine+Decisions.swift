@@ -16,7 +16,7 @@ extension DownloadMachine {
             guard let known = stored.held.sampleShift else { return giveUp(.samplesUnanswered, stored) }
             (places, shift) = (stored.ranges, known)
         case (.representation, .range(let next))
-        where next.validator == nil && comparedLength != stored.held.length && !stored.policy.hasDigest:
+        where next.validator == nil && comparedLength != stored.held.length && !stored.policy.hasProof:
             // The response to the plan's request brings the bytes from its start on again, and they are compared then. A
             // damaged row must not overflow.
             let first = next.first &- next.shift

@@ -102,17 +102,15 @@ package enum NameDecision: Sendable, Hashable {
 
         /// What is known of the file, as the end of a sentence.
         package var text: String {
-            let reason: Reason =
-                switch self {
-                case .otherKind: Reason("name-other-kind")
-                case .otherDigest: Reason("name-other-digest")
-                case .otherLength(let size, let length): Reason("name-other-length", with: size, length)
-                case .differs(let offset): Reason("name-differs", with: offset)
-                case .onlySampled: Reason("name-only-sampled")
-                case .uncompared: Reason("name-uncompared")
-                case .appeared: Reason("name-appeared")
-                }
-            return reason.text
+            switch self {
+            case .otherKind: sentence("name-other-kind")
+            case .otherDigest: sentence("name-other-digest")
+            case .otherLength(let size, let length): sentence("name-other-length", size, length)
+            case .differs(let offset): sentence("name-differs", offset)
+            case .onlySampled: sentence("name-only-sampled")
+            case .uncompared: sentence("name-uncompared")
+            case .appeared: sentence("name-appeared")
+            }
         }
 
         /// Whether the file may be the server's, or its beginning, so that a download could continue it.

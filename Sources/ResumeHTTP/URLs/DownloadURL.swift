@@ -63,7 +63,7 @@ public struct DownloadURL: Sendable, Hashable {
         guard parts.port != nil || !Self.namesPort(place),
             // Programs differ in which of two at signs is the one before the host.
             authority.firstIndex(of: "@") == authority.lastIndex(of: "@"),
-            let host = parts.encodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(UInt8(ascii: "%")),
+            let host = parts.encodedHost?.lowercased(), !host.isEmpty, !host.utf8.contains(.percent),
             (1..<65536).contains(parts.port ?? 80),
             // The limits of DNS; some programs write longer names into fixed buffers.
             host.utf8.count <= 253, host.utf8.split(separator: .dot).allSatisfy({ $0.count <= 63 })
@@ -100,13 +100,12 @@ public struct DownloadURL: Sendable, Hashable {
 
     /// Returns a part of an address: hexadecimal after `0x`, octal after `0`.
     private static func number(_ part: Substring) -> UInt32? {
-        let zero = UInt8(ascii: "0")
         let isHexadecimal = part.utf8.starts(with: "0x".utf8)
         let digits = isHexadecimal ? part.dropFirst(2) : part
         // A sign is not a digit.
-        guard let first = digits.utf8.first, first >= zero else { return nil }
+        guard let first = digits.utf8.first, first >= 0x30 else { return nil }
         if isHexadecimal { return UInt32(digits, radix: 16) }
-        return UInt32(digits, radix: first == zero ? 8 : 10)
+        return UInt32(digits, radix: first == 0x30 ? 8 : 10)
     }
 
     /// Whether a text has neither spaces nor control characters.

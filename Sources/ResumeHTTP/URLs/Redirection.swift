@@ -28,7 +28,7 @@ package struct Redirection: Sendable {
         case badLocation = "bad-location"
 
         /// The reason, as the end of a sentence.
-        package var description: String { Reason(Reason.Code(rawValue: rawValue)).text }
+        package var description: String { sentence(rawValue) }
     }
 
     /// Begins at the requested URL.

@@ -1,7 +1,7 @@
 extension SecretParameter {
     /// Whether a value has the form of a token, optionally after a scheme such as `Bearer`.
     static func isToken(_ value: [UInt8]) -> Bool {
-        let last = value.lastIndex(of: UInt8(ascii: " ")).map { Array(value[($0 + 1)...]) } ?? value
+        let last = value.lastIndex(of: .space).map { Array(value[($0 + 1)...]) } ?? value
         return isWebToken(last) || isBotToken(last)
             || last.count >= shortestWeakSecret && knownTokens.contains { last.starts(with: $0.utf8) }
     }

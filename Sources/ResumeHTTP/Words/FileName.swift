@@ -12,6 +12,7 @@ package enum FileName {
     ///   - number: A number to insert before the extension: `image.1.iso`.
     /// - Returns: The name.
     package static func fitting(_ name: String, numbered number: Int? = nil) -> String {
+        if number == nil, name.utf8.count <= longest { return name }
         let dot = name.utf8.lastIndex(of: .dot) ?? name.endIndex
         // The dot of a hidden file does not begin an extension.
         let isExtension = dot > name.startIndex && name.utf8[dot...].count <= longestExtension

@@ -7,7 +7,7 @@ package struct WordTable: Sendable {
         for line in String(decoding: file, as: UTF8.self).pieces(at: "\n") {
             // By bytes, as below.
             let words = line.utf8.prefix { $0 != .colon }
-            for word in words.split(separator: UInt8(ascii: " ")) {
+            for word in words.split(separator: .space) {
                 texts[String(Substring(word))] = String(Substring(line.utf8.dropFirst(words.count + ": ".count)))
             }
         }
@@ -33,8 +33,9 @@ package struct WordTable: Sendable {
         // By bytes, since each file has such a text. Split before the values are put in: a path may contain the marks.
         return (line.utf8.contains(UInt8(ascii: "|")) ? line.pieces(at: " || ") : [line]).map { text in
             var bytes: [UInt8] = []
+            bytes.reserveCapacity(256)
             for byte in text.utf8 {
-                if byte != UInt8(ascii: "%") {
+                if byte != .percent {
                     bytes.append(byte)
                 } else if let value = values.popFirst() {
                     bytes += value.description.utf8

@@ -143,7 +143,7 @@ extension Collector {
     private func refusal(of length: Int64?, _ space: SpaceDecision, to writer: (any StoreRoom.Receiver)?) async throws
         -> StoreError
     {
-        let download = (length.map { Reason("room-for", with: $0) } ?? Reason("room-for-more")).text
+        let download = length.map { sentence("room-for", $0) } ?? sentence("room-for-more")
         let limit = store.configuration.maximumSize
         guard space.refusal == .limit || space.excess > 0 else {
             let reason = Reason("disk-full", with: download, space.free, store.path)

@@ -1,4 +1,5 @@
 import ResumeFiles
+import ResumeHTTP
 import ResumeSQLite
 
 /// A search for the names of entries or jobs that begin with a text, as a shell asks for when it completes a word.
@@ -68,7 +69,7 @@ package struct NameSearch: Sendable {
         var start = text.index(text.startIndex, offsetBy: prefix.utf8.count, limitedBy: text.endIndex) ?? text.endIndex
         // The slashes before a host do not end a component.
         if let scheme = name.text.firstRange(of: "://"), start < scheme.upperBound { start = scheme.upperBound }
-        guard let slash = text[start...].firstIndex(of: UInt8(ascii: "/")), text.index(after: slash) < text.endIndex
+        guard let slash = text[start...].firstIndex(of: .slash), text.index(after: slash) < text.endIndex
         else { return name }
         return Match(text: String(name.text[...slash]), isWhole: false)
     }

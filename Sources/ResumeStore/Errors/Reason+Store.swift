@@ -31,7 +31,7 @@ extension Reason {
 
     /// Says what has become of bytes that do not have the expected digest; those that were passed on are written already.
     package static func rest(isKept: Bool, isPassedOn: Bool = false) -> String {
-        Reason(isPassedOn ? "output-wrong" : "nothing-written").text + (isKept ? sentence("and-kept") : "")
+        sentence(isPassedOn ? "output-wrong" : "nothing-written") + (isKept ? sentence("and-kept") : "")
     }
 
     package static func digestMismatch(_ expected: HTTPDigest, _ found: HTTPDigest?, _ rest: String) -> Reason {

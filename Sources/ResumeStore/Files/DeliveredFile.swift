@@ -86,7 +86,7 @@ extension DeliveredFile {
         ] {
             text.append(UInt8(ascii: bytes == nil ? "-" : "x"))
             if let bytes { text += Hexadecimal.digits(bytes) }
-            text.append(UInt8(ascii: " "))
+            text.append(.space)
         }
         text.append(contentsOf: (lastModified ?? "-").utf8)
         return String(decoding: text, as: UTF8.self)
@@ -95,18 +95,17 @@ extension DeliveredFile {
     /// Parses a stored text; nil if it was damaged or manipulated.
     init?(stored: String) {
         // Earlier releases recorded the time in milliseconds, and neither digest nor path nor resource.
-        let (space, slash) = (UInt8(ascii: " "), UInt8(ascii: "/"))
         // Bytes, since characters would take longer than the query.
         let text = Array(stored.utf8)
-        let hasNumbers = text.split(separator: space, maxSplits: 3).dropFirst(2).first?.contains(slash) == true
+        let hasNumbers = text.split(separator: .space, maxSplits: 3).dropFirst(2).first?.contains(.slash) == true
         // Earlier releases also recorded an empty last word.
-        let words = text.split(separator: space, maxSplits: hasNumbers ? 8 : 5, omittingEmptySubsequences: false)
+        let words = text.split(separator: .space, maxSplits: hasNumbers ? 8 : 5, omittingEmptySubsequences: false)
         let number: (ArraySlice<UInt8>) -> Int64? = { Int64(String(decoding: $0, as: UTF8.self)) }
         guard words.count == (hasNumbers ? 9 : 6), let time = number(words[0]), let size = number(words[1]) else {
             return nil
         }
         let last = String(decoding: words[words.count - 1], as: UTF8.self)
-        let numbers = words[2].split(separator: slash).map { number($0) ?? -1 }
+        let numbers = words[2].split(separator: .slash).map { number($0) ?? -1 }
         guard let first = numbers.first, numbers.count == (hasNumbers ? 4 : 1) else { return nil }
         let bytes: (ArraySlice<UInt8>) -> [UInt8]? = { word in
             word.first == UInt8(ascii: "x") ? Hexadecimal.bytes(word.dropFirst()) : nil

@@ -106,29 +106,25 @@ package struct Destination: Sendable, Hashable {
     package init(_ path: String) throws(StoreError) {
         // Bytes, because a name that begins with a combining mark would hide the slash before it.
         var bytes = Array(path.utf8)
-        let slash = UInt8(ascii: "/")
-        let dot = UInt8(ascii: ".")
         guard !bytes.isEmpty, !bytes.contains(0) else {
             throw StoreError(.destination, "the destination is empty", advice: "Choose a file name.")
         }
-        if bytes.first != slash {
-            guard let working = unsafe getcwd(nil, 0) else {
-                throw StoreError(.destination, Reason("no-cwd"))
-            }
+        if bytes.first != .slash {
+            guard let working = unsafe getcwd(nil, 0) else { throw StoreError(.destination, Reason("no-cwd")) }
             defer { unsafe free(working) }
-            bytes = unsafe String(systemPath: working).utf8 + [slash] + bytes
+            bytes = unsafe String(systemPath: working).utf8 + [.slash] + bytes
         }
-        let border = bytes.lastIndex(of: slash) ?? 0
+        let border = bytes.lastIndex(of: .slash) ?? 0
         let last = bytes[(border + 1)...]
-        guard !last.isEmpty, last.count > 2 || last.contains(where: { $0 != dot }) else {
+        guard !last.isEmpty, last.count > 2 || last.contains(where: { $0 != .dot }) else {
             throw StoreError(.destination, Reason("destination-above", with: path))
         }
         // Other spellings are the same path; ".." is not removed, since the folder before it may be a link.
         var start = bytes[..<border]
         let ends = zip(bytes, bytes.dropFirst())
-        if border == 0 || ends.contains(where: { $0 == slash && ($1 == slash || $1 == dot) }) {
-            let parts = start.split(separator: slash).filter { !$0.elementsEqual([dot]) }
-            start = ([slash] + parts.joined(separator: [slash]))[...]
+        if border == 0 || ends.contains(where: { $0 == .slash && ($1 == .slash || $1 == .dot) }) {
+            let parts = start.split(separator: .slash).filter { !$0.elementsEqual([.dot]) }
+            start = ([.slash] + parts.joined(separator: [.slash]))[...]
         }
         self.init(
             folder: String(decoding: start, as: UTF8.self), name: String(decoding: last, as: UTF8.self),

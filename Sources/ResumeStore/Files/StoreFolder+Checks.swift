@@ -49,13 +49,9 @@ extension StoreFolder {
     ) throws -> StoreError? {
         let path = "\(store)/\(name)"
         let links = try name == databaseName ? 1 + rebuildLinks(in: root).count : 1
-        guard status.kind == .regular else {
-            return StoreError(.notAStore, Reason("not-regular", with: path))
-        }
+        guard status.kind == .regular else { return StoreError(.notAStore, Reason("not-regular", with: path)) }
         // Writing to a file with another name changes the file under that name as well.
-        guard status.links <= links else {
-            return StoreError(.notAStore, Reason("linked", with: path))
-        }
+        guard status.links <= links else { return StoreError(.notAStore, Reason("linked", with: path)) }
         return objection(to: status, in: root, at: path, of: store)
     }
 

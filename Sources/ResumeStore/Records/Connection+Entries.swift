@@ -166,7 +166,7 @@ extension Connection {
             }
             try run("DELETE FROM download WHERE id = ?", id)
         }
-        return nil
+        throw StoreError.superseded
     }
 
     /// Returns the ID of a key's row, even if the rest of the row is unreadable.

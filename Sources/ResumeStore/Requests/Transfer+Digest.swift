@@ -6,7 +6,7 @@ import ResumeSQLite
 extension Transfer {
     /// Whether bytes go on only because of the digest that the caller names.
     package var isUnderDigest: Bool {
-        (exchange.resource == .underDigest || isMarked) && policy.hasDigest && exchange.proved != policy.proof
+        (exchange.resource == .underDigest || isMarked) && policy.hasProof && exchange.proved != policy.proof
     }
 
     /// Whether stored bytes carry the mark of a digest.

@@ -77,11 +77,13 @@ extension Transfer {
         caller.provenance = source
         guard !partial.isEmpty || partial.hasAllBytes, entry.agreedSamples != 0 else { return .same }
         let announced = HTTPDigest(field: Representation(fields: head.headerFields).reprDigest)
-        let isEqual = announced != nil && announced == HTTPDigest(field: entry.representation?.reprDigest)
+        let isEqual =
+            announced != nil && !policy.hasWeakDigest
+            && announced == HTTPDigest(field: entry.representation?.reprDigest)
         var known = entry.requester.resource ?? earlierResource(beside: source)
         known.hidePath(identityKey)
         exchange.resource = ResourceVerdict(
-            held: known, answer: source, hasDigest: policy.hasDigest, isRenewed: exchange.isRenewed,
+            held: known, answer: source, hasProof: policy.hasProof, isRenewed: exchange.isRenewed,
             isConfirmed: isConfirmed || isEqual)
         return exchange.resource
     }

@@ -52,10 +52,10 @@ extension Transfer {
 
     // MARK: Whether the stored bytes are known to belong to one representation
 
-    /// False if responses were combined without a validator and no digest of the whole file is compared.
+    /// False if responses were combined without a validator and no digest that proves the whole file is compared.
     package var isProved: Bool {
         get async {
-            if policy.hasDigest { return true }
+            if policy.hasProof { return true }
             if entry.agreedSamples != nil { return false }
             if exchange.bodies.isSpliced == nil { exchange.bodies.isSpliced = await wasSpliced() }
             return exchange.bodies.isSpliced == false
@@ -91,7 +91,7 @@ extension Transfer {
     /// A validator identifies a representation of one resource only (RFC 9110, 8.8.1): at another origin or path the same
     /// one may stand for other bytes. Before the first response, the requested URLs are compared.
     var isMoved: Bool {
-        if policy.hasDigest { return false }
+        if policy.hasProof { return false }
         if exchange.isOfOther { return true }
         guard caller.provenance == nil || exchange.isRenewed, entry.url != caller.url.redacted, receivedBytes > 0,
             let old = try? DownloadURL(entry.url)

@@ -83,7 +83,7 @@ public actor Transfer {
     package var partial: HeldPartial {
         var partial = entry.held(upTo: held, access)
         partial.isUnderDigest = isUnderDigest
-        partial.isUnproved = partial.isUnproved || isMarked && !policy.hasDigest
+        partial.isUnproved = partial.isUnproved || isMarked && !policy.hasProof
         return partial
     }
 
