@@ -225,7 +225,9 @@ struct RedirectionTests {
     func descriptions() {
         let texts = [Redirection.Problem.tooMany, .downgrade, .badLocation].map { "\($0)" }
         let tooMany = "there are more redirects in a row than --max-redirs permits (default: 20)"
-        let downgrade = "it leads from https to http, which a file needs a SHA-256 or SHA-512 for (--sha256, --checksums)"
+        let downgrade =
+            "it leads from https to http, which a file needs a SHA-256 or SHA-512 for (--sha256, "
+            + "--checksums)"
         #expect(texts == [tooMany, downgrade, "it has no valid Location"])
     }
 }
